@@ -1,0 +1,32 @@
+# Each target sets up what it needs: a virtual environment from pyproject.toml and constraints.txt.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: demo test check bench clean
+
+demo: $(STAMP)
+	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -q
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+# An old pip fails on some sets of extras, so it is brought up to date first.
+$(STAMP): pyproject.toml constraints.txt hatch_build.py
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tokenmill needs Python 3.11 or newer: make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The engine: documents, readers, shards, stages, recipes, runs, ledger and executors. Knows no concrete stage."""

@@ -1,0 +1,34 @@
+"""What can go wrong through no fault of ours, said so that a person can mend it."""
+
+
+class UserError(Exception):
+    """A fault in what the user gave: names the place, what is wrong and what to do. The command line ends with 2."""
+
+
+class RecipeError(UserError):
+    """A fault in a recipe.
+
+    Args:
+        place: path of the faulty key, such as ``stages[3].min_score`` or ``input.paths[0]``.
+        problem: what is wrong and, where known, the remedy.
+    """
+
+    def __init__(self, place: str, problem: str):
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{place}: {problem}")
+
+    def __reduce__(self):
+        return type(self), (self.place, self.problem)
+
+
+class InputError(UserError):
+    """An input file that cannot be read at all: missing, not permitted, or not of the format its name says."""
+
+
+class StorageError(UserError):
+    """The run folder cannot be written or read: full disk, no permission, or files changed by another program."""
+
+
+class AccountingError(Exception):
+    """A tally that does not balance: read != kept + dropped + failed. A defect of ours or of a stage, never the user's."""

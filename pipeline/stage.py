@@ -1,0 +1,269 @@
+"""The stage contract: what a stage is, what it answers, and how it is told apart from another.
+
+A stage is a frozen dataclass whose fields are its parameters and nothing else. Stages are pure: no files,
+no counters, no state that changes, no randomness but what is seeded by the document itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from pipeline.documents import Batch, Document, text_array
+from pipeline.guard import guard
+
+if TYPE_CHECKING:
+    from pipeline.corpus import Corpus, Observations, Tasks
+    from pipeline.storage import Folder
+
+
+class StageFault(ValueError):
+    """A parameter of a stage that cannot work, found before any document is read.
+
+    Args:
+        key: name of the parameter.
+        problem: what is wrong and what to do.
+    """
+
+    def __init__(self, key: str, problem: str):
+        self.key = key
+        self.problem = problem
+        super().__init__(f"{key}: {problem}")
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A document's verdict: it leaves the corpus, because `rule` measured `value` against `threshold`."""
+
+    rule: str
+    value: float | None = None
+    threshold: float | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of text removed from a document that stays."""
+
+    rule: str
+    text: str
+    value: float | None = None
+    threshold: float | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A document's verdict: it stays, perhaps with a new `text`, more `columns`, or `spans` taken out of it."""
+
+    text: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    spans: Sequence[Span] = ()
+
+
+Verdict = Drop | Keep | None
+"""What `judge` answers; None keeps the document as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One line of the ledger before it is written.
+
+    Attributes:
+        row: row of the document in the batch that the stage was given.
+        kind: ``document`` (dropped), ``span`` (removed from a document that stays) or ``failed``.
+        text: the removed span; for documents the engine fills in the text.
+    """
+
+    row: int
+    rule: str
+    kind: str = "document"
+    value: float | None = None
+    threshold: float | None = None
+    detail: str = ""
+    text: str | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a map stage made of a batch: the documents kept, in their order, and everything removed."""
+
+    kept: Batch
+    removed: list[Removal] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Base of all stages.
+
+    Class attributes:
+        name: how recipes call it.
+        published: the paper, system or standard its rule comes from.
+        version: raised by whoever changes what the stage does to the same documents; belongs to the fingerprint.
+        path_fields: parameters that hold file globs relative to the recipe. The recipe turns each into the
+            sorted absolute paths found; the fingerprint takes their content, not their place.
+        needs: columns without which the stage cannot work.
+        adds: columns it adds, with their types.
+        removes: columns that it takes away.
+    """
+
+    name: ClassVar[str] = ""
+    published: ClassVar[str] = ""
+    version: ClassVar[int] = 1
+    path_fields: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[str, ...]] = ("text",)
+    removes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def adds(self) -> tuple[pa.Field, ...]:
+        """Columns that this stage adds to each document."""
+        return ()
+
+    @property
+    def label(self) -> str:
+        """The name that ledger and tallies count under; a decision answers the corpus stage it comes from."""
+        return self.name
+
+    def check(self) -> None:
+        """Raise `StageFault` for parameters that cannot work: ranges, files, models. Called before any work."""
+
+    def resources(self) -> Mapping[str, str]:
+        """Digests of what the stage loads beside its parameters (models, word lists, evaluation files)."""
+        return {}
+
+    def identity(self) -> dict[str, Any]:
+        """What tells this stage from another: name, version, every parameter, and the digests of its resources."""
+        parameters = {k: v for k, v in dataclasses.asdict(self).items() if k not in self.path_fields}
+        return {
+            "stage": self.name,
+            "version": self.version,
+            "parameters": parameters,
+            "resources": dict(sorted(self.resources().items())),
+        }
+
+    def fingerprint(self) -> str:
+        """Return 16 hex digits of SHA-256 over `identity`."""
+        return digest_of(self.identity())
+
+
+def digest_of(value: Any) -> str:
+    """Return the first 16 hex digits of the SHA-256 of `value` as canonical JSON."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapStage(Stage):
+    """A stage that needs to see no more than a batch at a time; any split into batches gives the same result."""
+
+    def apply(self, batch: Batch) -> Outcome:
+        """Return what is kept of `batch` and what was removed from it, with reasons."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentStage(MapStage):
+    """A map stage that judges one document at a time."""
+
+    only: tuple[str, ...] = ()
+    """Languages (ISO 639-1 codes, as column `language`) that the stage applies to; empty: all. Others pass unchanged."""
+
+    def judge(self, document: Document) -> Verdict:
+        """Return what becomes of one document."""
+        raise NotImplementedError
+
+    def apply(self, batch: Batch) -> Outcome:
+        """Judge each document; one whose judging raises is counted as failed, with the error, and the others go on."""
+        rows: list[int] = []
+        keeps: list[Keep | None] = []
+        removed: list[Removal] = []
+        languages = batch.column("language") if self.only else None
+        for row, document in enumerate(batch.documents):
+            if languages is not None and languages[row] not in self.only:
+                verdict: Verdict = None
+            else:
+                guard.working_on(int(batch.numbers[row]))
+                try:
+                    verdict = self.judge(document)
+                except Exception as error:  # one document's fault is one counted outcome
+                    removed.append(failure(row, error))
+                    continue
+            if isinstance(verdict, Drop):
+                removed.append(Removal(row, verdict.rule, "document", verdict.value, verdict.threshold, verdict.detail))
+                continue
+            rows.append(row)
+            keeps.append(verdict)
+            if verdict is not None:
+                removed.extend(
+                    Removal(row, s.rule, "span", s.value, s.threshold, s.detail, s.text) for s in verdict.spans
+                )
+        return Outcome(self._changed(batch.select(rows), keeps), removed)
+
+    def _changed(self, kept: Batch, keeps: list[Keep | None]) -> Batch:
+        """Return `kept` with the texts and columns that the verdicts in `keeps` ask for."""
+        if any(keep is not None and keep.text is not None for keep in keeps):
+            kept = kept.with_texts(
+                [
+                    document.text if keep is None or keep.text is None else keep.text
+                    for document, keep in zip(kept.documents, keeps, strict=True)
+                ]
+            )
+        columns: dict[str, pa.Array] = {}
+        for column in self.adds:
+            old = kept.column(column.name)
+            values = [
+                before if keep is None else keep.columns.get(column.name, before)
+                for before, keep in zip(old, keeps, strict=True)
+            ]
+            is_text = pa.types.is_large_string(column.type)
+            columns[column.name] = text_array(values) if is_text else pa.array(values, column.type)
+        if columns:
+            kept = kept.with_columns(columns)
+        return kept.without(self.removes) if self.removes else kept
+
+
+def failure(row: int, error: BaseException) -> Removal:
+    """Return the ledger line of a document whose processing raised `error`."""
+    return Removal(row, type(error).__name__, "failed", detail=str(error)[:1000])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusStage(Stage):
+    """A stage that must see the whole corpus before it can act.
+
+    `observe` runs on every batch and `combine` once per shard; what they return is kept as a shard on disk.
+    `decide` runs once and answers an ordinary map stage, whose bulk lies in files it has written into `work`;
+    or None where nothing changes in the documents (`transforms` is then False).
+    """
+
+    transforms: ClassVar[bool] = True
+
+    def observe(self, batch: Batch) -> pa.Table:
+        """Return what the decision needs to know of `batch`; `batch.positions` names its documents."""
+        raise NotImplementedError
+
+    def combine(self, tables: list[pa.Table]) -> pa.Table:
+        """Return one shard's observation from those of its batches (at least one, perhaps of no rows)."""
+        return pa.concat_tables(tables)
+
+    def observation_identity(self) -> dict[str, Any]:
+        """What `observe` depends on; a parameter used by `decide` alone may be left out, so that changing it
+        does not observe the corpus again."""
+        return self.identity()
+
+    def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> MapStage | None:
+        """Return the decision.
+
+        Args:
+            observations: the observed shards, read one at a time.
+            corpus: the documents of this pass, read by position.
+            tasks: runs pure functions on the run's executor; their results resume like any other work.
+            work: folder of this decision; files written there are found again by the decision as `batch.folder`.
+        """
+        raise NotImplementedError

@@ -1,0 +1,121 @@
+"""Tallies: how many documents each stage was given, kept, dropped and failed on; and the law that they balance."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import AccountingError
+
+READ = "read"
+"""Stage name under which the ledger and the tallies count records that could not be read."""
+
+Rules = dict[str, dict[str, int]]  # stage -> rule -> documents
+
+
+@dataclass
+class StageTally:
+    """The counts of one stage in one shard or in several."""
+
+    stage: str
+    documents_in: int = 0
+    documents_out: int = 0
+    cpu_seconds: float = 0.0
+
+
+@dataclass
+class Tally:
+    """The counts of one shard of one pass, or the sum of several.
+
+    Attributes:
+        read: documents and records given to the pass, those that could not be read included.
+        kept: documents in the shard that was written.
+        failed, dropped, spans: by stage and rule.
+        ignored: records of the input that are no documents, by reason; they are not in `read`.
+        bytes_in, bytes_out: bytes of page or text read, and of text kept.
+        cpu_seconds: of the worker, reading and writing included; seconds: wall time.
+    """
+
+    read: int = 0
+    kept: int = 0
+    failed: Rules = field(default_factory=dict)
+    dropped: Rules = field(default_factory=dict)
+    spans: Rules = field(default_factory=dict)
+    ignored: dict[str, int] = field(default_factory=dict)
+    stages: list[StageTally] = field(default_factory=list)
+    bytes_in: int = 0
+    bytes_out: int = 0
+    cpu_seconds: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        """Documents failed, all stages and rules together."""
+        return _total(self.failed)
+
+    @property
+    def drops(self) -> int:
+        """Documents dropped, all stages and rules together."""
+        return _total(self.dropped)
+
+    def count(self, kind: str, stage: str, rule: str, number: int = 1) -> None:
+        """Count `number` documents, spans or failures (`kind` as in the ledger) under `stage` and `rule`."""
+        rules = {"document": self.dropped, "span": self.spans, "failed": self.failed}[kind].setdefault(stage, {})
+        rules[rule] = rules.get(rule, 0) + number
+
+    def check(self, place: str) -> None:
+        """Raise AccountingError unless read = kept + dropped + failed, and each stage hands on what the next is given."""
+        if self.read != self.kept + self.drops + self.failures:
+            raise AccountingError(
+                f"{place} does not balance: read {self.read} != kept {self.kept} + dropped {self.drops} "
+                f"+ failed {self.failures}"
+            )
+        for before, after in itertools.pairwise(self.stages):
+            if before.documents_out != after.documents_in:
+                raise AccountingError(
+                    f"{place}: {before.stage} handed on {before.documents_out} documents but {after.stage} "
+                    f"was given {after.documents_in}"
+                )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the tally as JSON can hold it."""
+        return {**vars(self), "stages": [vars(stage) for stage in self.stages]}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Tally:
+        """Return the tally that `as_dict` gave."""
+        return cls(**{**values, "stages": [StageTally(**stage) for stage in values["stages"]]})
+
+    @classmethod
+    def sum(cls, tallies: Iterable[Tally]) -> Tally:
+        """Return the sum of `tallies` of one pass."""
+        total = cls()
+        for tally in tallies:
+            for name in ("read", "kept", "bytes_in", "bytes_out", "cpu_seconds", "seconds"):
+                setattr(total, name, getattr(total, name) + getattr(tally, name))
+            merge_rules(total.failed, tally.failed)
+            merge_rules(total.dropped, tally.dropped)
+            merge_rules(total.spans, tally.spans)
+            for reason, number in tally.ignored.items():
+                total.ignored[reason] = total.ignored.get(reason, 0) + number
+            if not total.stages:
+                total.stages = [StageTally(stage.stage) for stage in tally.stages]
+            for into, stage in zip(total.stages, tally.stages, strict=True):
+                into.documents_in += stage.documents_in
+                into.documents_out += stage.documents_out
+                into.cpu_seconds += stage.cpu_seconds
+        return total
+
+
+def merge_rules(into: Rules, rules: Rules) -> None:
+    """Add the counts of `rules` to `into`."""
+    for stage, counts in rules.items():
+        target = into.setdefault(stage, {})
+        for rule, number in counts.items():
+            target[rule] = target.get(rule, 0) + number
+
+
+def _total(rules: Rules) -> int:
+    return sum(sum(counts.values()) for counts in rules.values())

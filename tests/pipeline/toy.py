@@ -1,0 +1,111 @@
+"""Small stages and recipes for tests of the engine; importable by name, so that workers can load them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+
+from pipeline.decisions import DROP_SCHEMA, DropPositions
+from pipeline.documents import Batch, Document
+from pipeline.readers import InputFile
+from pipeline.recipe import LedgerOptions, Limits, Recipe
+from pipeline.stage import CorpusStage, DocumentStage, Drop, Keep, MapStage, Outcome, Stage, Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shorts(DocumentStage):
+    """Drops short texts, and misbehaves on the texts HANG, KILL, EAT and RAISE."""
+
+    name: ClassVar[str] = "shorts"
+    minimum: int = 3
+
+    def judge(self, document: Document) -> Verdict:
+        if document.text == "HANG":
+            while True:
+                pass
+        if document.text == "KILL":
+            os.kill(os.getpid(), 9)
+        if document.text == "EAT":
+            eaten = []
+            while True:
+                eaten.append(bytearray(os.urandom(1000) * 10_000))
+        if document.text == "RAISE":
+            raise ValueError("cannot be judged")
+        if len(document.text) < self.minimum:
+            return Drop("short", len(document.text), self.minimum)
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shout(DocumentStage):
+    """Writes in capitals."""
+
+    name: ClassVar[str] = "shout"
+
+    def judge(self, document: Document) -> Verdict:
+        return Keep(text=document.text.upper())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loses(MapStage):
+    """Loses its first document of each batch without a word."""
+
+    name: ClassVar[str] = "loses"
+
+    def apply(self, batch: Batch) -> Outcome:
+        return Outcome(batch.select(range(1, len(batch))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unique(CorpusStage):
+    """Keeps the first of equal texts; can misbehave while observing the text KILL-OBSERVE."""
+
+    name: ClassVar[str] = "unique"
+    threshold: float = 1.0
+
+    def observe(self, batch: Batch) -> pa.Table:
+        if "KILL-OBSERVE" in batch.texts:
+            os.kill(os.getpid(), 9)
+        texts = pa.array(batch.texts, pa.large_string())
+        return pa.table({"position": pa.array(batch.positions), "text": texts})
+
+    def observation_identity(self) -> dict:
+        return {"stage": self.name}
+
+    def decide(self, observations, corpus, tasks, work) -> DropPositions:
+        first: dict[str, int] = {}
+        drops = []
+        for counts in tasks.map("seen", _lengths, [(observations, shard) for shard in observations.shards]):
+            assert counts >= 0
+        for table in observations:
+            for position, text in zip(table["position"].to_pylist(), table["text"].to_pylist(), strict=True):
+                kept = first.setdefault(text, position)
+                if kept != position:
+                    row = {"position": position, "rule": "seen", "value": 1.0, "threshold": self.threshold}
+                    drops.append({**row, "detail": f"kept {kept}"})
+        return DropPositions.write(self.label, pa.Table.from_pylist(drops, schema=DROP_SCHEMA), work)
+
+
+def _lengths(item) -> int:
+    observations, shard = item
+    return observations.read(shard).num_rows
+
+
+def write_jsonl(path: pathlib.Path, texts: list[str], start: int = 0) -> pathlib.Path:
+    """Write one line a text, with ids that say where it is from."""
+    lines = [json.dumps({"id": f"{path.stem}-{n}", "text": text}) for n, text in enumerate(texts, start)]
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def recipe(folder: pathlib.Path, stages: tuple[Stage, ...], name: str = "toy", **limits) -> Recipe:
+    """Return a recipe over all JSONL files in `folder`."""
+    files = tuple(InputFile(str(p), p.name, "web", ()) for p in sorted(folder.glob("*.jsonl")))
+    options = {"cpu_seconds": 1.0, "memory_bytes": 700_000_000, "batch_bytes": 4000, **limits}
+    resolved = {"name": name}
+    return Recipe(name, folder, files, stages, Limits(**options), LedgerOptions(), {}, resolved)
