@@ -69,7 +69,9 @@ def test_the_cause_of_a_death_is_known_and_the_other_tasks_go_on(kind, rule, say
         deaths.append(death)
         return mend(task, death)
 
-    found = results([("fine", 1), (kind, 7), ("fine", 2)], revise=note, cpu_seconds=0.3, wall_seconds=0.5)
+    found = results(
+        [("fine", 1), (kind, 7), ("fine", 2)], revise=note, cpu_seconds=0.3, wall_seconds=0.5 if kind == "sleep" else 60
+    )
     assert [found[n].value for n in range(3)] == [2, 14, 4]
     assert found[1].attempts == 2
     ((number, cause, detail),) = [(d.number, d.rule, d.detail) for d in deaths]
