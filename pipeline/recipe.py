@@ -32,7 +32,7 @@ class Limits:
     """Resident memory of a worker; the document in work when it is exceeded twice is failed."""
     wall_seconds: float = 600.0
     """Wall time of one document: catches what waits without using CPU time."""
-    record_bytes: int = 256_000_000
+    record_bytes: int = 64_000_000
     """Size of one record after decompression; a larger one is failed."""
     split_bytes: int = 64_000_000
     """Size of the pieces that input files are cut into, as stored. Part of what a shard is, unlike workers."""

@@ -181,9 +181,34 @@ def open_input(path: str) -> BinaryIO:
             raise InputError(f"cannot read {path} ({error.strerror}); mend the path or its permissions") from error
     folder, _, name = path.rpartition("/")
     try:
-        return obstore.open_reader(_store(folder), name)  # type: ignore[return-value]
+        return io.BufferedReader(_ObjectFile(obstore.open_reader(_store(folder), name)), 1 << 20)
     except (BaseError, OSError) as error:
         raise InputError(f"cannot read {path} ({_short(error)})") from error
+
+
+class _ObjectFile(io.RawIOBase):
+    """An obstore reader as a raw binary file, so that it can be buffered and closed like any other."""
+
+    def __init__(self, reader: Any):
+        super().__init__()
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._reader.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._reader.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        data = memoryview(self._reader.read(len(buffer)))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def digest_file(path: str, chunk: int = 1 << 20) -> str:

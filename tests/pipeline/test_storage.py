@@ -79,3 +79,16 @@ def test_a_link_shows_the_same_bytes_and_replaces_what_was_there(folder):
 def test_an_input_that_is_not_there_is_named_with_the_remedy(tmp_path):
     with pytest.raises(InputError, match=r"cannot read .*nothing\.warc\.gz"):
         open_input(str(tmp_path / "nothing.warc.gz"))
+
+
+def test_a_file_named_by_a_url_is_read_seeked_and_closed_like_any_other(tmp_path):
+    (tmp_path / "f.bin").write_bytes(bytes(range(256)) * 100)
+    with open_input(f"file://{tmp_path}/f.bin") as file:
+        assert file.read(3) == b"\x00\x01\x02"
+        file.seek(-2, 2)
+        assert file.read() == b"\xfe\xff"
+
+
+def test_a_missing_file_named_by_a_url_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="cannot read file://"):
+        open_input(f"file://{tmp_path}/none.bin")

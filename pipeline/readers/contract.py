@@ -1,0 +1,90 @@
+"""What the engine and the readers say to each other: files, the pieces they are cut into, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+DEFAULT_SOURCE = "default"
+"""The label of documents for which neither the recipe nor the file names a source."""
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """One input file.
+
+    Attributes:
+        path: absolute path, or a URL of an object store.
+        name: relative to the recipe; shown to people and stored in column `file`.
+        source: label of its documents; None lets a `source` column of the file speak, else `DEFAULT_SOURCE`.
+        columns: our name -> theirs, such as ``(("text", "content"), ("id", "doc_id"))``.
+    """
+
+    path: str
+    name: str
+    source: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+
+    def theirs(self, ours: str) -> str | None:
+        """Return what the recipe says the file calls our column `ours`, or None where it says nothing."""
+        return dict(self.columns).get(ours)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A piece of an input file: bytes `start` to `end`, or row groups `start` to `end` of a Parquet file."""
+
+    file: InputFile
+    format: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A record that was met and could not be read.
+
+    Attributes:
+        number: its number in the split.
+        offset: where it lies in the file, as in column `offset`.
+        rule: ``damaged_record``, ``damaged_region``, ``cut_file``, ``record_too_large``, ``bad_content_encoding``,
+            ``bad_json``, ``not_an_object``, ``bad_encoding``, ``no_text``, ``damaged_row_group``, or the rule that a
+            skipped document was given.
+        detail: what is wrong, for people.
+        text: the record, where it is a line of text.
+    """
+
+    number: int
+    offset: int
+    rule: str
+    detail: str
+    id: str | None = None
+    url: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """How many records were no documents, and why: requests, metadata, images, answers other than 2xx."""
+
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a split.
+
+    Attributes:
+        schema: columns of the batches, which conform exactly.
+        batch_bytes: documents are handed on once they have this many bytes.
+        skip: number of a document that killed a worker before -> (rule, detail) of the fault to answer for it.
+        max_record_bytes: a record or line larger than this after decompression is a fault.
+    """
+
+    schema: pa.Schema
+    batch_bytes: int
+    skip: Mapping[int, tuple[str, str]]
+    max_record_bytes: int

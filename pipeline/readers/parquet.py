@@ -1,0 +1,220 @@
+"""Documents out of Parquet files, row group by row group.
+
+Texts may be string, large_string, string_view, binary holding UTF-8, or a dictionary of one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.documents import Batch
+from pipeline.guard import guard
+from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Ignored, ReadOptions, Split
+from pipeline.readers.layout import Layout, is_text, layout_of, open_parquet
+from pipeline.storage import open_input
+
+PAGE_TYPE = "text/html; charset=utf-8"
+"""The content type of pages that a file holds as text."""
+
+
+@dataclass
+class ParquetReader:
+    """Reads the row groups of one split: `read` yields their documents and faults."""
+
+    split: Split
+    options: ReadOptions
+    number: int = 0
+
+    def read(self) -> Iterator[Batch | Fault | Ignored]:
+        """Yield batches and faults, in the order of the rows."""
+        with open_input(self.split.file.path) as source:
+            file = open_parquet(self.split.file, source)
+            first = sum(file.metadata.row_group(g).num_rows for g in range(self.split.start))
+            for group in range(self.split.start, self.split.end):
+                yield from self._group(file, group, first)
+                first += file.metadata.row_group(group).num_rows
+
+    @cached_property
+    def _layout(self) -> Layout:
+        with open_input(self.split.file.path) as source:
+            return layout_of(self.split.file, open_parquet(self.split.file, source).schema_arrow)
+
+    def _group(self, file: pq.ParquetFile, group: int, first: int) -> Iterator[Batch | Fault]:
+        """Yield the rows of row group `group`, whose first row is number `first` of the file."""
+        about = file.metadata.row_group(group)
+        rows = self._rows_at_once(about)
+        done, why = 0, "it ends early"
+        batches: Iterator[pa.RecordBatch] | None = None
+        while done < about.num_rows:
+            guard.working_on(self.number, first + done, batch=True)
+            try:
+                batches = batches or file.iter_batches(batch_size=rows, row_groups=[group], use_threads=False)
+                data = next(batches, None)
+            except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+                why = " ".join(str(error).split())[:200]
+                break
+            if data is None:
+                break
+            yield from self._rows(data, first + done)
+            done += data.num_rows
+        for row in range(first + done, first + about.num_rows):
+            yield self._fault(row, "damaged_row_group", f"row group {group} cannot be read: {why}")
+
+    def _rows_at_once(self, about: pq.RowGroupMetaData) -> int:
+        """Return how many rows of a row group to read at once, so that they are about a batch.
+
+        The sizes it states are those of its pages: where they hold a dictionary, the rows may be far larger.
+        """
+        columns = [about.column(index) for index in range(about.num_columns)]
+        most = 256 if any("DICTIONARY" in encoding for c in columns for encoding in c.encodings) else 4096
+        return max(1, min(most, self.options.batch_bytes // max(1, about.total_byte_size // max(1, about.num_rows))))
+
+    def _rows(self, data: pa.RecordBatch, first: int) -> Iterator[Batch | Fault]:
+        """Yield the faults among the rows of `data`, then the others as batches."""
+        layout, rows = self._layout, data.num_rows
+        columns, bad = self._columns(data)
+        payload = next(iter(layout.payload))
+        columns["id"] = _filled(columns.get("id"), [f"{self.split.file.name}#{first + row}" for row in range(rows)])
+        if self.split.file.source is not None:
+            columns["source"] = pa.array([self.split.file.source] * rows, pa.large_string())
+        columns["source"] = _filled(columns.get("source"), [DEFAULT_SOURCE] * rows)
+        columns["file"] = pa.array([self.split.file.name] * rows, pa.large_string())
+        columns["offset"] = pa.array(np.arange(first, first + rows))
+        absent = columns[payload].is_null().to_numpy(zero_copy_only=False)
+        for other in list(layout.payload)[1:]:
+            absent &= columns[other].is_null().to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(absent).tolist():
+            bad.setdefault(row, ("no_text", f"column {data.schema.names[layout.payload[payload]]!r} is null"))
+        bad.update(self._too_large(columns))
+        bad.update({n - self.number: cause for n, cause in self.options.skip.items() if 0 <= n - self.number < rows})
+        ids, urls = columns["id"], columns.get("url")
+        number = self.number
+        for row, (rule, detail) in sorted(bad.items()):
+            self.number = number + row
+            yield self._fault(first + row, rule, detail, ids[row].as_py(), None if urls is None else urls[row].as_py())
+        self.number = number + rows
+        arrays = [_conformed(columns.get(field.name), field.type, rows) for field in self.options.schema]
+        whole = pa.RecordBatch.from_arrays(arrays, schema=self.options.schema)
+        good = np.array([row for row in range(rows) if row not in bad], dtype=np.int64)
+        if len(good) < rows:
+            whole = whole.take(pa.array(good))
+        for start, end in _pieces(whole, self.options.batch_bytes):
+            yield Batch(whole.slice(start, end - start), numbers=number + good[start:end])
+
+    def _columns(self, data: pa.RecordBatch) -> tuple[dict[str, pa.Array], dict[int, tuple[str, str]]]:
+        """Return our columns of `data` by name, and the rows that hold invalid UTF-8 with what is wrong."""
+        layout = self._layout
+        columns: dict[str, pa.Array] = {}
+        bad: dict[int, tuple[str, str]] = {}
+        for ours, index in [*layout.payload.items(), *layout.labels.items()]:
+            if ours == "raw":
+                columns[ours] = _decoded(data.column(index)).cast(pa.large_binary())
+                continue
+            columns[ours], wrong = as_texts(data.column(index))
+            detail = f"column {data.schema.names[index]!r} is not UTF-8"
+            bad.update((row, ("bad_encoding", detail)) for row in wrong)
+        if layout.text_pages:
+            columns["content_type"] = pa.array([PAGE_TYPE] * data.num_rows, pa.large_string())
+        for name, index, kind in layout.carried:
+            column, wrong = _valid(data.column(index))
+            detail = f"column {data.schema.names[index]!r} holds a value that is damaged or not UTF-8"
+            bad.update((row, ("bad_encoding", detail)) for row in wrong)
+            columns[name] = _cast(column, kind)
+        return columns, bad
+
+    def _too_large(self, columns: dict[str, pa.Array]) -> dict[int, tuple[str, str]]:
+        """Return the rows whose text or page is over the limit, with what is wrong."""
+        limit = self.options.max_record_bytes
+        found = {}
+        for name in self._layout.payload:
+            sizes = pc.fill_null(pc.binary_length(columns[name]), 0).to_numpy(zero_copy_only=False)
+            for row in np.flatnonzero(sizes > limit).tolist():
+                found[row] = ("record_too_large", f"{sizes[row]} bytes")
+        return found
+
+    def _fault(self, row: int, rule: str, detail: str, id: str | None = None, url: str | None = None) -> Fault:
+        fault = Fault(self.number, row, rule, detail, id or f"{self.split.file.name}#{row}", url)
+        self.number += 1
+        return fault
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def as_texts(array: pa.Array) -> tuple[pa.Array, list[int]]:
+    """Return `array` as large_string, and the rows that are not UTF-8, which become null."""
+    array = _decoded(array)
+    if not is_text(array.type):
+        return array.cast(pa.large_string()), []
+    try:
+        texts = array.cast(pa.large_string())
+        texts.validate(full=True)
+        return texts, []
+    except pa.ArrowInvalid:
+        pass
+    values: list[str | None] = []
+    wrong: list[int] = []
+    for row, value in enumerate(array.cast(pa.large_binary()).to_pylist()):
+        try:
+            values.append(None if value is None else value.decode("utf-8"))
+        except UnicodeDecodeError:
+            values.append(None)
+            wrong.append(row)
+    return pa.array(values, pa.large_string()), wrong
+
+
+def _valid(array: pa.Array) -> tuple[pa.Array, list[int]]:
+    """Return `array` with rows that hold invalid values as null, and those rows."""
+    try:
+        array.validate(full=True)
+        return array, []
+    except pa.ArrowInvalid:
+        pass
+    wrong = []
+    for row in range(len(array)):
+        try:
+            array.slice(row, 1).validate(full=True)
+        except pa.ArrowInvalid:
+            wrong.append(row)
+    index = [None if row in set(wrong) else row for row in range(len(array))]
+    return array.take(pa.array(index, pa.int64())), wrong
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    return array if array.type == kind else _decoded(array).cast(kind)
+
+
+def _filled(array: pa.Array | None, values: list[str]) -> pa.Array:
+    """Return `array` with its nulls and empty texts replaced by `values`."""
+    fallback = pa.array(values, pa.large_string())
+    if array is None:
+        return fallback
+    return pc.if_else(pc.fill_null(pc.not_equal(array, ""), False), array, fallback)
+
+
+def _conformed(array: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
+    return pa.nulls(rows, kind) if array is None else _cast(array, kind)
+
+
+def _pieces(data: pa.RecordBatch, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of pieces of at most `limit` bytes of text and pages, at least one row each."""
+    sizes = np.zeros(data.num_rows, dtype=np.int64)
+    for name in ("text", "raw"):
+        if data.schema.get_field_index(name) >= 0:
+            sizes += pc.fill_null(pc.binary_length(data.column(name)), 0).to_numpy(zero_copy_only=False)
+    start, total = 0, 0
+    for row, size in enumerate(sizes.tolist()):
+        if row > start and total + size > limit:
+            yield start, row
+            start, total = row, 0
+        total += size
+    if start < data.num_rows:
+        yield start, data.num_rows

@@ -1,0 +1,179 @@
+"""Documents out of WARC, WET and ARC files: plain, gzip, zstd or lz4."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.documents import Batch, clean_text
+from pipeline.guard import guard
+from pipeline.readers.batches import BatchBuilder
+from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Ignored, ReadOptions, Split
+from pipeline.readers.http import BadCoding, Response, TooLarge, decode_body, parse_fields, parse_response
+from pipeline.readers.pages import PAGE_KINDS, body_kind
+from pipeline.readers.records import Record, Walk
+from pipeline.readers.stream import Grammar, Header
+from pipeline.storage import open_input
+
+
+class WarcGrammar:
+    """WARC 0.17 to 1.1: a version line, fields, an empty line."""
+
+    window = 16
+    mark = re.compile(rb"WARC/[01]\.\d")
+    _end = re.compile(rb"\r?\n\r?\n")
+
+    def header_end(self, data: bytes | bytearray) -> int | None:
+        """Return where the empty line behind the fields ends."""
+        found = self._end.search(data)
+        return None if found is None else found.end()
+
+    def parse(self, header: bytes) -> Header:
+        """Return the fields."""
+        fields = parse_fields(header, skip=1)
+        length = fields.get("content-length", "")
+        return Header(fields, int(length) if length.isascii() and length.isdigit() and len(length) < 19 else None)
+
+
+class ArcGrammar:
+    """ARC 1 and 2: one line ``URL IP date type … length``; URLs hold spaces in real files."""
+
+    window = 1 << 13
+    mark = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]{1,20}:[^\r\n]{1,4096} [0-9]{14,18} [^\r\n]{1,2048}\r?\n")
+    _line = re.compile(r"(\S+:.*) (\S+) ([0-9]{14,18}) (\S*)(?: .*)? (\S+)")
+
+    def header_end(self, data: bytes | bytearray) -> int | None:
+        """Return where the line ends."""
+        found = data.find(b"\n")
+        return None if found < 0 else found + 1
+
+    def parse(self, header: bytes) -> Header:
+        """Return the line as the fields a WARC record would have."""
+        found = self._line.fullmatch(header.decode("utf-8", "replace").strip())
+        if found is None:
+            return Header({"warc-target-uri": header.decode("utf-8", "replace").split(" ")[0]}, None)
+        url, _, when, kind, length = found.groups()
+        date = f"{when[:4]}-{when[4:6]}-{when[6:8]}T{when[8:10]}:{when[10:12]}:{when[12:14]}Z"
+        what = "warcinfo" if url.startswith("filedesc:") else "response"
+        fields = {"warc-type": what, "warc-target-uri": url, "warc-date": date, "content-type": kind}
+        return Header(fields, int(length) if length.isascii() and length.isdigit() else None)
+
+
+GRAMMARS: dict[str, Grammar] = {"warc": WarcGrammar(), "wet": WarcGrammar(), "arc": ArcGrammar()}
+_READ = ("response", "resource", "conversion")
+
+
+@dataclass
+class WarcReader:
+    """Reads one split: `read` yields its documents and faults."""
+
+    split: Split
+    options: ReadOptions
+    compression: str
+    number: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)
+
+    def read(self) -> Iterator[Batch | Fault | Ignored]:
+        """Yield batches and faults as they come, then what was ignored."""
+        batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
+        grammar = GRAMMARS[self.split.format.partition(".")[0]]
+        limit = self.options.max_record_bytes
+        with open_input(self.split.file.path) as file:
+            for record in Walk(file, self.compression, grammar, self.split.start, self.split.end, limit, self._wants):
+                answer = self._answer(record)
+                if isinstance(answer, Fault):
+                    yield answer
+                elif answer is not None:
+                    yield from batches.add(self.number, answer)
+                if answer is not None or _kind(record.header) in _READ:
+                    self.number += 1
+        yield from batches.rest()
+        yield from (Ignored(reason, count) for reason, count in sorted(self.ignored.items()))
+
+    def _wants(self, header: Header, offset: int) -> bool:
+        guard.working_on(self.number, offset)
+        return _kind(header) in _READ and self.number not in self.options.skip
+
+    def _answer(self, record: Record) -> Fault | dict[str, Any] | None:
+        """Return the document in `record`, its fault, or None for a record that is no document."""
+        if record.rule:
+            return self._fault(record, record.rule, record.detail)
+        if _kind(record.header) not in _READ:
+            self.ignored[_kind(record.header)] += 1
+            return None
+        if self.number in self.options.skip:
+            return self._fault(record, *self.options.skip[self.number])
+        if record.payload is None:
+            return self._fault(record, "record_too_large", f"{record.header.length} bytes")
+        try:
+            return self._document(record, record.payload)
+        except TooLarge as error:
+            return self._fault(record, "record_too_large", str(error))
+        except BadCoding as error:
+            return self._fault(record, "bad_content_encoding", str(error))
+
+    def _document(self, record: Record, payload: bytes) -> Fault | dict[str, Any] | None:
+        fields = record.header.fields
+        if _kind(record.header) == "conversion":
+            return self._conversion(record, payload)
+        response = parse_response(payload)
+        content_type = response.headers.get("content-type")
+        if response.status is None:
+            response = Response(None, {}, payload)
+            declared = fields.get("content-type", "")
+            content_type = None if declared.startswith(("application/http", "no-type")) else declared
+        elif not 200 <= response.status < 300:
+            self.ignored[f"status {response.status}"] += 1
+            return None
+        raw, short = decode_body(response, self.options.max_record_bytes)
+        kind = body_kind(raw, content_type)
+        if kind not in PAGE_KINDS:
+            self.ignored[f"not a page: {kind}"] += 1
+            return None
+        if self.options.schema.get_field_index("raw") < 0:
+            return self._fault(record, "unexpected_page", "a page in a file of texts: name the file *.warc")
+        row = self._row(record)
+        row.update(raw=raw, content_type=content_type, truncated=row["truncated"] or ("unspecified" if short else None))
+        return row
+
+    def _conversion(self, record: Record, payload: bytes) -> dict[str, Any] | None:
+        declared = record.header.fields.get("content-type", "text/plain")
+        if not declared.startswith("text/plain"):
+            self.ignored[f"conversion: {declared[:60]}"] += 1
+            return None
+        return {**self._row(record), "text": payload.decode("utf-8", "replace")}
+
+    def _row(self, record: Record) -> dict[str, Any]:
+        fields, file = record.header.fields, self.split.file
+        return {
+            "id": self._id(record),
+            "url": _url(record.header),
+            "source": file.source or DEFAULT_SOURCE,
+            "truncated": fields.get("warc-truncated"),
+            "date": fields.get("warc-date"),
+            "file": file.name,
+            "offset": record.offset,
+        }
+
+    def _id(self, record: Record) -> str:
+        """Return the record's own id, bare, or the file's name with the place in it."""
+        own = record.header.fields.get("warc-record-id", "").strip("<> ").removeprefix("urn:uuid:")
+        if own:
+            return clean_text(own)
+        inside = f"+{record.inside}" if record.inside and self.compression else ""
+        return f"{self.split.file.name}#{record.offset}{inside}"
+
+    def _fault(self, record: Record, rule: str, detail: str) -> Fault:
+        return Fault(self.number, record.offset, rule, detail, self._id(record), _url(record.header))
+
+
+def _kind(header: Header) -> str:
+    return header.fields.get("warc-type", "no record type").lower()[:40]
+
+
+def _url(header: Header) -> str | None:
+    url = header.fields.get("warc-target-uri")
+    return clean_text(url.strip("<> ")) if url else None
