@@ -1,0 +1,138 @@
+"""Evaluation sets read as items with named texts: JSON Lines, JSON, CSV, TSV and Parquet, plain, gzip or zstd."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import pathlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+
+from pipeline.errors import InputError
+from pipeline.storage import open_input
+
+ID_KEYS = ("id", "task_id", "question_id", "qid")
+"""Keys whose value names an item; where there is none it is called by its number in the file, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One evaluation item: its name in its set, and its texts as (path of the key, text) in their order."""
+
+    name: str
+    texts: tuple[tuple[str, str], ...]
+
+
+def set_name(path: str) -> str:
+    """Return what the evaluation set in file `path` is called: the file's name up to its first known ending."""
+    name = path.rsplit("/", 1)[-1]
+    while (suffix := pathlib.PurePath(name).suffix.lower()) in _ENDINGS:
+        name = name[: -len(suffix)]
+    return name
+
+
+def read_items(path: str, fields: tuple[str, ...] = ()) -> Iterator[Item]:
+    """Yield the items of the evaluation set in file `path`.
+
+    Args:
+        fields: take only these keys; a dot leads into a nested one. Empty: every text there is.
+
+    Raises:
+        InputError: the file cannot be read to its end, with the line or row at fault.
+    """
+    for number, record in enumerate(_records(path)):
+        texts = tuple(
+            (key, text) for key, text in _texts(record) if not fields or any(_is_below(key, name) for name in fields)
+        )
+        name = next((str(record[key]) for key in ID_KEYS if isinstance(record, dict) and record.get(key)), str(number))
+        yield Item(name, texts)
+
+
+_ENDINGS = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".gz", ".zst"}
+
+
+def _is_below(key: str, name: str) -> bool:
+    return key == name or key.startswith(name + ".")
+
+
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text in a parsed JSON value with the path of its key; the places in a list are not part of it."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, below in value.items():
+            yield from _texts(below, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, (list, tuple)):
+        for below in value:
+            yield from _texts(below, key)
+
+
+def _records(path: str) -> Iterator[Any]:
+    kind = next((s for s in reversed(pathlib.PurePath(path.lower()).suffixes) if s not in (".gz", ".zst")), "")
+    try:
+        with open_input(path) as raw:
+            if kind == ".parquet":
+                for batch in pq.ParquetFile(raw).iter_batches(batch_size=1000):
+                    yield from batch.to_pylist()
+                return
+            text = io.TextIOWrapper(io.BufferedReader(_unpacked(raw, path)), "utf-8-sig", newline="")  # type: ignore[type-var]
+            yield from _rows(text, kind, path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowException, zstandard.ZstdError) as error:
+        raise InputError(f"cannot read {path} to its end: {' '.join(str(error).split())[:200]}") from error
+
+
+def _unpacked(raw: Any, path: str) -> Any:
+    if path.lower().endswith(".gz"):
+        return gzip.GzipFile(fileobj=raw)
+    if path.lower().endswith(".zst"):
+        return io.BytesIO(b"".join(_zstd_frames(raw.read())))
+    return raw
+
+
+def _zstd_frames(data: bytes) -> Iterator[bytes]:
+    """Yield the content of each frame; zstandard's own reader takes a cut one for the end."""
+    while data:
+        frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        yield frame.decompress(data)
+        if not frame.eof:
+            raise EOFError("the zstd frame is cut short")
+        data = frame.unused_data
+
+
+def _rows(text: io.TextIOWrapper, kind: str, path: str) -> Iterator[Any]:
+    if kind in (".csv", ".tsv"):
+        csv.field_size_limit(1 << 30)
+        yield from csv.DictReader(text, delimiter="\t" if kind == ".tsv" else ",")
+        return
+    if kind not in ("", ".jsonl", ".ndjson", ".json", ".txt"):
+        raise InputError(
+            f"{path}: an evaluation set is .jsonl, .json, .csv, .tsv or .parquet, perhaps with .gz or .zst"
+        )
+    first, number = True, 0
+    for number, line in enumerate(text, 1):
+        if not line.strip():
+            continue
+        try:
+            if first and kind == ".json" and (line.lstrip()[0] == "[" or not _is_json(line)):
+                whole = json.loads(line + text.read())  # one value over the whole file, not one a line
+                yield from whole if isinstance(whole, list) else [whole]
+                return
+            yield json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}, is not JSON ({error}); mend or remove it") from error
+        first = False
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
