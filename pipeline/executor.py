@@ -9,7 +9,6 @@ and outlives whatever it does. Retries are ours, not the executor's: `revise` sa
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import multiprocessing.connection
 import multiprocessing.forkserver
@@ -17,8 +16,8 @@ import os
 import pathlib
 import pickle
 import signal
-import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import deque
@@ -308,7 +307,7 @@ _ONE_THREAD = {
 
 def _serve(pipe: Any, function: Callable[[Any], Any], guard_path: str, cpu_seconds: float) -> None:
     """What a worker does: take a task, do it, answer; until the pipe closes."""
-    _die_with_parent()
+    _die_with_supervisor()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides what an interrupt means
     guards.guard.watch(guard_path, cpu_seconds)
     with contextlib.suppress(EOFError, OSError):
@@ -335,7 +334,14 @@ def _pickled(answer: tuple[str, Any]) -> bytes:
         return pickle.dumps(("failed", RuntimeError(f"{type(answer[1]).__name__}: {answer[1]}")))
 
 
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process when the fork server goes, so that no worker outlives a killed run."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+def _die_with_supervisor() -> None:
+    """End this process as soon as the supervisor is gone, however that ended: a worker that outlived a killed run
+    would go on writing beside the next one."""
+    supervisor = multiprocessing.parent_process()
+    assert supervisor is not None
+
+    def watch() -> None:
+        multiprocessing.connection.wait([supervisor.sentinel])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, name="supervisor watch", daemon=True).start()

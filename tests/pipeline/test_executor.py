@@ -1,13 +1,19 @@
 """The local executor: what it gives back when tasks raise, die, hang or eat memory."""
 
 import os
+import pathlib
 import signal
+import subprocess
+import sys
 import time
 
+import psutil
 import pytest
 
 from pipeline.executor import WorkerDied, WorkerLimits, run_local
 from pipeline.guard import guard
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def work(task):
@@ -84,6 +90,34 @@ def test_a_task_whose_workers_keep_dying_for_no_known_document_is_given_up():
     assert isinstance(found[0].error, WorkerDied)
     assert found[0].attempts == 3
     assert found[1].value == 6
+
+
+ORPHANS = """
+import pathlib, sys, time
+from pipeline.executor import run_local
+
+def work(path):
+    pathlib.Path(path).touch()
+    while True:
+        sum(range(1000))  # busy, as a worker in the middle of a task is
+
+if __name__ == "__main__":
+    list(run_local(work, [(0, sys.argv[1])], workers=1))
+"""
+
+
+def test_no_worker_outlives_a_killed_supervisor(tmp_path):
+    script, sign = tmp_path / "orphans.py", tmp_path / "started"
+    script.write_text(ORPHANS)
+    process = subprocess.Popen([sys.executable, str(script), str(sign)], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    while not sign.exists():
+        time.sleep(0.02)
+    workers = [child for child in psutil.Process(process.pid).children(recursive=True) if child.cpu_times().user > 0]
+    process.kill()
+    process.wait()
+    gone, alive = psutil.wait_procs(workers, timeout=5)
+    assert gone
+    assert alive == []
 
 
 def test_tasks_are_taken_only_as_workers_become_free():
