@@ -33,7 +33,7 @@ from pipeline.readers import Split
 from pipeline.recipe import Recipe, stage_labels
 from pipeline.stage import MapStage
 from pipeline.storage import Folder
-from pipeline.tally import Tally, merge_rules
+from pipeline.tally import READ, Rules, Tally, merge_rules
 
 
 class Progress(Protocol):
@@ -231,7 +231,7 @@ class _Run:
             raise AccountingError(
                 f"pass {step.number} read {tally.read} documents, the pass before it kept {self.reports[-1].tally.kept}"
             )
-        by_stages = sum(n for stage, rules in tally.failed.items() if stage != "read" for n in rules.values())
+        by_stages = sum(n for stage, rules in tally.failed.items() if stage != READ for n in rules.values())
         share = self.plan.recipe.limits.failed_share
         if tally.read >= 100 and by_stages > share * tally.read:
             raise UserError(
@@ -351,7 +351,7 @@ def _standing(tallies: list[Tally]) -> Tally:
 
 def _worst(tally: Tally) -> str:
     counts = [
-        (n, f"{stage}: {rule}") for stage, rules in tally.failed.items() if stage != "read" for rule, n in rules.items()
+        (n, f"{stage}: {rule}") for stage, rules in tally.failed.items() if stage != READ for rule, n in rules.items()
     ]
     return "most by " + max(counts)[1]
 
@@ -411,13 +411,9 @@ def manifest(plan: RunPlan) -> dict[str, Any]:
 def summarise(plan: RunPlan, reports: Sequence[PassReport]) -> dict[str, Any]:
     """Return the run's accounts as the summary file holds them."""
     first, last = reports[0].tally, reports[-1].tally
-    failed: dict[str, dict[str, int]] = {}
-    dropped: dict[str, dict[str, int]] = {}
-    spans: dict[str, dict[str, int]] = {}
-    for report in reports:
-        merge_rules(failed, report.tally.failed)
-        merge_rules(dropped, report.tally.dropped)
-        merge_rules(spans, report.tally.spans)
+    failed, dropped, spans = (
+        _in_order(plan, [getattr(r.tally, k) for r in reports]) for k in ("failed", "dropped", "spans")
+    )
     failures = sum(n for rules in failed.values() for n in rules.values())
     drops = sum(n for rules in dropped.values() for n in rules.values())
     stages = {s.stage: s for report in reports for s in report.tally.stages}
@@ -460,6 +456,15 @@ def summarise(plan: RunPlan, reports: Sequence[PassReport]) -> dict[str, Any]:
         ],
         "stages": lines,
     }
+
+
+def _in_order(plan: RunPlan, counts: Sequence[Rules]) -> Rules:
+    """Return the sum of `counts`: stages in the order of the recipe, rules by documents, most first."""
+    total: Rules = {}
+    for rules in counts:
+        merge_rules(total, rules)
+    order = [stage for stage in [READ, *plan.labels] if stage in total]
+    return {stage: dict(sorted(total[stage].items(), key=lambda rule: (-rule[1], rule[0]))) for stage in order}
 
 
 def ledger_files(out: Folder) -> list[tuple[str, str]]:
