@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench clean kernels
 
 demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
@@ -28,5 +28,9 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
-clean:
+# Numba does not notice a change in a kernel that another kernel calls: forget what is compiled.
+kernels:
+	find pipeline stages tokenizer -name '*.nb[ci]' -delete
+
+clean: kernels
 	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,89 @@
+"""Imports point down the list of packages, and never around in a circle."""
+
+import ast
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MAY_IMPORT = {
+    "tokenmill": {"tokenmill", "stages", "tokenizer", "planner", "pipeline"},
+    "stages": {"stages", "tokenizer", "planner", "pipeline"},
+    "tokenizer": {"tokenizer", "pipeline"},
+    "planner": {"planner"},
+    "pipeline": {"pipeline"},
+}
+STANDARD_ONLY = {"planner": {"numpy", "torch"}}  # torch: only where a run is measured, imported when asked for
+
+
+def modules():
+    for package in MAY_IMPORT:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def name_of(path: pathlib.Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: pathlib.Path, *, at_load: bool = False) -> set[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    found = set()
+    nodes = ast.walk(tree) if not at_load else (n for n in ast.iter_child_nodes(tree))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_imports_point_down_the_list_of_packages():
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules()
+        for name in imported(path)
+        if name.split(".")[0] in MAY_IMPORT and name.split(".")[0] not in MAY_IMPORT[path.relative_to(ROOT).parts[0]]
+    ]
+    assert wrong == []
+
+
+def test_no_package_of_ours_imports_relatively():
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def test_no_two_modules_import_each_other_when_they_load():
+    names = {name_of(path): path for path in modules()}
+    edges = {
+        name: {n for n in imported(path, at_load=True) if n in names and n != name} for name, path in names.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path[path.index(name) :], name))
+        if name in done:
+            return
+        for other in sorted(edges[name]):
+            visit(other, (*path, name))
+        done.add(name)
+
+    for name in sorted(edges):
+        visit(name, ())
+
+
+def test_the_planner_needs_nothing_but_the_standard_library_and_numpy():
+    import sys
+
+    for path in sorted((ROOT / "planner").rglob("*.py")):
+        tops = {name.split(".")[0] for name in imported(path)} - {"planner"}
+        assert tops - set(sys.stdlib_module_names) <= STANDARD_ONLY["planner"], path.relative_to(ROOT)
+
+
+def test_no_text_of_ours_names_a_place_on_a_machine():
+    tracked = [p for p in ROOT.rglob("*") if p.suffix in {".py", ".md", ".toml", ".txt", ".tsv"} and "/." not in str(p)]
+    forbidden = ["/wo" + "rk/", "/ro" + "ot/", "pypi" + ".org", "py" + "thonhosted"]
+    for path in tracked:
+        if path.relative_to(ROOT).parts[0] in {"runs", "build", "dist"}:
+            continue
+        text = path.read_text("utf-8", errors="replace")
+        assert [word for word in forbidden if word in text] == [], path.relative_to(ROOT)

@@ -1,0 +1,84 @@
+"""``tokenmill inspect``: looks at what a run removed, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections import Counter
+from typing import Any
+
+from pipeline.errors import UserError
+from pipeline.run import local_folder, read_ledger
+from tokenmill.funnel import table
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser("inspect", help="look at what was dropped, by stage and rule, and why")
+    parser.add_argument("run_folder", metavar="RUN", help="folder of a run")
+    parser.add_argument("--stage", help="only what this stage removed")
+    parser.add_argument("--rule", help="only what this rule removed")
+    parser.add_argument("--id", help="only the document with this id or url")
+    parser.add_argument("--kind", choices=("document", "span", "failed"), help="only this kind of removal")
+    parser.add_argument("--limit", type=int, default=10, help="rows to show (default 10; 0: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line, the whole row")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print counts by stage and rule, or the rows asked for."""
+    out = local_folder(given.run_folder)
+    asked = given.stage or given.rule or given.id or given.kind
+    if not asked and not given.json:
+        return _overview(out)
+    shown = 0
+    for row in _rows(out, given):
+        print(json.dumps(row, ensure_ascii=False) if given.json else _shown(row))
+        shown += 1
+        if given.limit and shown >= given.limit:
+            break
+    if not shown:
+        raise UserError(
+            f"nothing in the ledger of {out.url} matches; `tokenmill inspect {given.run_folder}` lists what is there"
+        )
+    return 0
+
+
+def _rows(out: Any, given: argparse.Namespace) -> Any:
+    for batch in read_ledger(out, given.stage, given.rule):
+        for row in batch.to_pylist():
+            if given.kind and row["kind"] != given.kind:
+                continue
+            if given.id and given.id not in (row["id"], row["url"]):
+                continue
+            yield row
+
+
+def _overview(out: Any) -> int:
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for batch in read_ledger(out):
+        columns = (batch.column(name).to_pylist() for name in ("stage", "rule", "kind"))
+        counts.update(zip(*columns, strict=True))
+    rows = [
+        [stage, rule, kind, f"{n:,}"]
+        for (stage, rule, kind), n in sorted(counts.items(), key=lambda c: (c[0][0], -c[1]))
+    ]
+    print(table(["stage", "rule", "kind", "removed"], rows, left=(0, 1, 2)))
+    print("\n--stage S --rule R shows the documents, with what was measured and the threshold.")
+    return 0
+
+
+def _shown(row: dict[str, Any]) -> str:
+    measured = ""
+    if row["value"] is not None:
+        measured = f"  measured {row['value']:.6g}"
+        if row["threshold"] is not None:
+            measured += f", threshold {row['threshold']:.6g}"
+    head = f"{row['stage']}: {row['rule']} ({row['kind']}){measured}"
+    where = "  ".join(str(row[name]) for name in ("id", "url", "source") if row[name])
+    text = textwrap.shorten(" ".join((row["text"] or "").split()), 240, placeholder=" …")
+    lines = [head, f"  {where}"]
+    if row["detail"]:
+        lines.append(f"  {row['detail']}")
+    return "\n".join([*lines, f"  | {text}" if text else "  | (no text)", ""])

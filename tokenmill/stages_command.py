@@ -1,0 +1,124 @@
+"""``tokenmill stages``: what stages there are, and each one's parameters, from the code itself."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import json
+import textwrap
+import typing
+from typing import Any
+
+from pipeline.errors import UserError
+from pipeline.registry import stage_class, stage_names
+from pipeline.stage import CorpusStage, Stage
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser("stages", help="list the stages, or show one: parameters, defaults, documentation")
+    parser.add_argument("name", nargs="?", help="stage to show; without it, all are listed")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print one stage, or the list of all."""
+    if given.name is None:
+        described = [describe(name) for name in stage_names()]
+        if given.json:
+            print(json.dumps(described, indent=1))
+        else:
+            print(listing(described))
+        return 0
+    one = describe(given.name)
+    print(json.dumps(one, indent=1) if given.json else page(one))
+    return 0
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Return what the code says of stage `name`: kind, documentation, source, parameters."""
+    try:
+        kind = stage_class(name)
+    except (LookupError, TypeError) as error:
+        raise UserError(str(error)) from error
+    hints = typing.get_type_hints(kind)
+    documented = field_documents(kind)
+    parameters = [
+        {
+            "name": f.name,
+            "type": _type_name(hints[f.name]),
+            "default": _default(f),
+            "documentation": documented.get(f.name, ""),
+        }
+        for f in dataclasses.fields(kind)
+    ]
+    return {
+        "name": name,
+        "kind": "corpus" if issubclass(kind, CorpusStage) else "map",
+        "summary": (inspect.getdoc(kind) or "").split("\n")[0],
+        "documentation": inspect.getdoc(kind) or "",
+        "published": kind.published,
+        "needs": list(kind.needs),
+        "parameters": parameters,
+        "source": f"{kind.__module__}:{kind.__qualname__}",
+    }
+
+
+def field_documents(kind: type[Stage]) -> dict[str, str]:
+    """Return the text that stands below each field of a stage class and of its bases, by field name."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        tree = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        assert isinstance(tree, ast.ClassDef)
+        for statement, after in zip(tree.body, tree.body[1:], strict=False):
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and isinstance(after, ast.Expr)
+                and isinstance(after.value, ast.Constant)
+                and isinstance(after.value.value, str)
+            ):
+                found[statement.target.id] = inspect.cleandoc(after.value.value)
+    return found
+
+
+def _type_name(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+
+
+def _default(field: dataclasses.Field) -> str:
+    """Return the default as a recipe would write it; empty where a value must be given."""
+    if field.default is not dataclasses.MISSING:
+        value = field.default
+    elif field.default_factory is not dataclasses.MISSING:
+        value = field.default_factory()
+    else:
+        return ""
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+
+
+def listing(described: list[dict[str, Any]]) -> str:
+    """Return one line per stage."""
+    width = max(len(stage["name"]) for stage in described)
+    lines = [f"{stage['name']:<{width}}  {stage['kind']:<6}  {stage['summary']}" for stage in described]
+    return "\n".join([*lines, "", "`tokenmill stages NAME` shows parameters and sources."])
+
+
+def page(stage: dict[str, Any]) -> str:
+    """Return the page of one stage."""
+    lines = [f"{stage['name']} ({stage['kind']} stage, {stage['source']})", ""]
+    lines += [stage["documentation"], ""]
+    if stage["published"]:
+        lines += [f"Published: {stage['published']}", ""]
+    lines.append(f"Needs columns: {', '.join(stage['needs']) or 'none'}")
+    lines += ["", "Parameters:"]
+    for parameter in stage["parameters"]:
+        default = f" = {parameter['default']}" if parameter["default"] else " (must be given)"
+        lines.append(f"  {parameter['name']}: {parameter['type']}{default}")
+        lines += textwrap.wrap(parameter["documentation"], 100, initial_indent="      ", subsequent_indent="      ")
+    return "\n".join(lines)
