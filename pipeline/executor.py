@@ -198,7 +198,7 @@ class _Worker:
 
     def _start(self) -> None:
         guards.create(self.guard)
-        context = _fork_server(self.preload)
+        context = start_fork_server(self.preload)
         self.pipe, theirs = context.Pipe()
         arguments = (theirs, self.function, str(self.guard), self.limits.cpu_seconds)
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
@@ -279,8 +279,9 @@ def _cause(exitcode: int | None, limits: WorkerLimits) -> tuple[str, str]:
     return "crash", f"process ended with exit code {exitcode}"
 
 
-def _fork_server(preload: Iterable[str]) -> Any:
-    """Return the fork-server context; the server imports `preload` once, single-threaded, and workers are its forks."""
+def start_fork_server(preload: Iterable[str]) -> Any:
+    """Return the fork-server context. The server imports `preload` once, single-threaded, while we go on; workers are
+    its forks. Called again, it leaves the running server as it is."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["pipeline.executor", *preload])
     # the server inherits the environment: one thread per worker, for workers are as many as cores

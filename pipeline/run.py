@@ -31,7 +31,7 @@ from pipeline.passes import PassTask, revise, run_pass_task
 from pipeline.plan import Pass, all_splits, check_inputs, plan_passes
 from pipeline.readers import Split
 from pipeline.recipe import Recipe, stage_labels
-from pipeline.stage import MapStage
+from pipeline.stage import MapStage, Stage
 from pipeline.storage import Folder
 from pipeline.tally import READ, Rules, Tally, merge_rules
 
@@ -84,6 +84,12 @@ def plan_run(recipe: Recipe) -> RunPlan:
     schema = check_inputs(recipe.inputs, recipe.stages)
     splits = all_splits(recipe.inputs, recipe.limits.split_bytes)
     return RunPlan(recipe, tuple(plan_passes(recipe, schema)), tuple(splits))
+
+
+def preload_of(stages: Sequence[Stage]) -> list[str]:
+    """Return the modules that every worker of a run of `stages` needs."""
+    wanted = {name for stage in stages for name in (type(stage).__module__, *stage.preload)}
+    return ["pipeline.passes", "pipeline.decisions", *sorted(wanted)]
 
 
 @dataclass
@@ -144,8 +150,7 @@ class _Run:
         self.plan, self.out, self.workers, self.progress = plan, out, workers, progress
         limits = plan.recipe.limits
         self.worker_limits = WorkerLimits(limits.cpu_seconds, limits.wall_seconds, limits.memory_bytes)
-        modules = {type(stage).__module__ for stage in plan.recipe.stages}
-        self.preload = ["pipeline.passes", "pipeline.decisions", *sorted(modules)]
+        self.preload = preload_of(plan.recipe.stages)
         self.reports: list[PassReport] = []
 
     def carry_out(self) -> dict[str, Any]:

@@ -111,6 +111,7 @@ class Stage:
         needs: columns without which the stage cannot work.
         adds: columns it adds, with their types.
         removes: columns that it takes away.
+        preload: modules, beside its own, that are imported once for all workers instead of by each.
     """
 
     name: ClassVar[str] = ""
@@ -119,6 +120,7 @@ class Stage:
     path_fields: ClassVar[tuple[str, ...]] = ()
     needs: ClassVar[tuple[str, ...]] = ("text",)
     removes: ClassVar[tuple[str, ...]] = ()
+    preload: ClassVar[tuple[str, ...]] = ()
 
     @property
     def adds(self) -> tuple[pa.Field, ...]:

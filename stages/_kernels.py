@@ -221,7 +221,7 @@ def sentence_ends(chunks, offsets, gaps, start, count, word_of, length, flags):
         start, count, word_of: the words of each chunk, as a vocabulary has them.
         length, flags: by word.
     """
-    found = [np.int64(0) for _ in range(0)]
+    found: list = [np.int64(0) for _ in range(0)]
     ended = False
     end = 0
     for i in range(len(chunks)):

@@ -30,6 +30,7 @@ class C4(DocumentStage):
 
     name: ClassVar[str] = "c4"
     published: ClassVar[str] = "C4, JMLR 21(140), arXiv:1910.10683; datatrove 0.10.1"
+    preload: ClassVar[tuple[str, ...]] = ("stages._spacy_ready",)
 
     split_paragraph: bool = True
     """Judge lines; false: judge sentences, and join those kept by spaces."""

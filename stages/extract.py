@@ -37,6 +37,7 @@ class Extract(DocumentStage):
 
     name: ClassVar[str] = "extract"
     published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018)"
+    preload: ClassVar[tuple[str, ...]] = ("trafilatura",)
     needs: ClassVar[tuple[str, ...]] = ()
     removes: ClassVar[tuple[str, ...]] = ("raw", "content_type")
 

@@ -25,6 +25,7 @@ class FineWeb(DocumentStage):
 
     name: ClassVar[str] = "fineweb"
     published: ClassVar[str] = "FineWeb, arXiv:2406.17557; datatrove 0.10.1"
+    preload: ClassVar[tuple[str, ...]] = ("stages._spacy_ready",)
 
     line_punct_thr: float = 0.12
     """A smaller share of lines ends with one of `stop_chars`: dropped (line_punct_ratio)."""

@@ -27,6 +27,7 @@ class GopherQuality(DocumentStage):
 
     name: ClassVar[str] = "gopher_quality"
     published: ClassVar[str] = "Gopher, arXiv:2112.11446; datatrove 0.10.1"
+    preload: ClassVar[tuple[str, ...]] = ("stages._spacy_ready",)
 
     min_doc_words: int = 50
     """Fewer words that are no symbols: dropped (gopher_short_doc)."""

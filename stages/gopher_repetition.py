@@ -34,6 +34,7 @@ class GopherRepetition(DocumentStage):
 
     name: ClassVar[str] = "gopher_repetition"
     published: ClassVar[str] = "Gopher, arXiv:2112.11446; datatrove 0.10.1"
+    preload: ClassVar[tuple[str, ...]] = ("stages._spacy_ready",)
 
     dup_para_frac: float = 0.3
     """A larger share of paragraphs has been seen before in the document: dropped (dup_para_frac)."""

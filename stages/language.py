@@ -30,6 +30,7 @@ class Language(DocumentStage):
 
     name: ClassVar[str] = "language"
     published: ClassVar[str] = "fastText lid.176 (arXiv:1607.01759, CC-BY-SA-3.0); datatrove 0.10.1"
+    preload: ClassVar[tuple[str, ...]] = ("fasttext.FastText",)
 
     keep: tuple[str, ...] = ()
     """Labels of the languages to keep, such as en, de, zh; empty: all. A document stays where any of these has a

@@ -11,9 +11,10 @@ from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.executor import start_fork_server
 from pipeline.plan import formats
 from pipeline.recipe import load_recipe
-from pipeline.run import RunPlan, execute, local_folder
+from pipeline.run import RunPlan, execute, local_folder, preload_of
 from tokenmill.assemble import assemble
 from tokenmill.finish import finish
 from tokenmill.funnel import funnel_text, table, tokens_text
@@ -41,6 +42,8 @@ def run(given: argparse.Namespace) -> int:
     if given.workers < 1:
         raise UserError(f"--workers must be at least 1; got {given.workers}")
     recipe = load_recipe(given.recipe, given.set)
+    if not given.dry_run:
+        start_fork_server(preload_of(recipe.stages))  # it imports while inputs are looked at here
     plan = assemble(recipe)
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
     if given.dry_run:
