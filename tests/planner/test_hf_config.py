@@ -1,0 +1,99 @@
+"""Hugging Face configs give the counts of the models they belong to."""
+
+import json
+
+import pytest
+
+from planner.errors import PlanError
+from planner.hf_config import from_file, from_hf
+from planner.models import count, preset
+
+LLAMA3 = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": False, "max_position_embeddings": 8192,
+}  # fmt: skip
+QWEN25 = {
+    "model_type": "qwen2", "hidden_size": 896, "intermediate_size": 4864, "num_attention_heads": 14, "num_hidden_layers": 24,
+    "num_key_value_heads": 2, "vocab_size": 151936, "tie_word_embeddings": True, "use_sliding_window": False, "sliding_window": 32768,
+}  # fmt: skip
+QWEN3 = {
+    "model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_attention_heads": 32, "num_hidden_layers": 36,
+    "num_key_value_heads": 8, "vocab_size": 151936, "head_dim": 128, "tie_word_embeddings": False,
+}  # fmt: skip
+OLMO2 = {
+    "model_type": "olmo2", "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "num_key_value_heads": 32, "vocab_size": 100352, "tie_word_embeddings": False,
+}  # fmt: skip
+MIXTRAL = {
+    "model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "num_key_value_heads": 8, "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2, "tie_word_embeddings": False,
+}  # fmt: skip
+DEEPSEEK = {
+    "model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048, "num_attention_heads": 128,
+    "num_hidden_layers": 61, "num_key_value_heads": 128, "vocab_size": 129280, "n_routed_experts": 256, "n_shared_experts": 1,
+    "num_experts_per_tok": 8, "first_k_dense_replace": 3, "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "v_head_dim": 128, "tie_word_embeddings": False,
+}  # fmt: skip
+GPT2 = {"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 50257}
+BLOOM = {"model_type": "bloom", "n_embed": 14336, "n_layer": 70, "num_attention_heads": 112, "vocab_size": 250880}
+PYTHIA = {
+    "model_type": "gpt_neox", "hidden_size": 4096, "intermediate_size": 16384, "num_attention_heads": 32, "num_hidden_layers": 32,
+    "vocab_size": 50432, "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [(LLAMA3, "llama3-8b"), (QWEN25, "qwen2.5-0.5b"), (QWEN3, "qwen3-8b"), (OLMO2, "olmo2-7b"), (MIXTRAL, "mixtral-8x7b"),
+     (DEEPSEEK, "deepseek-v3"), (GPT2, "gpt2"), (BLOOM, "bloom-176b"), (PYTHIA, "pythia-6.9b")],
+)  # fmt: skip
+def test_a_config_counts_as_its_preset(config, name):
+    ours, known = count(from_hf(config)), count(preset(name))
+    assert (ours.total, ours.matmul, ours.active) == (known.total, known.matmul, known.active)
+
+
+def test_an_architecture_not_known_is_refused_and_not_guessed():
+    with pytest.raises(PlanError, match=r"model_type: 'llamma' is not known; did you mean llama"):
+        from_hf({**LLAMA3, "model_type": "llamma"})
+
+
+def test_a_config_without_a_needed_key_is_refused_by_its_name():
+    with pytest.raises(PlanError, match="no 'intermediate_size'"):
+        from_hf({k: v for k, v in LLAMA3.items() if k != "intermediate_size"})
+
+
+def test_a_config_file_is_read_and_a_broken_one_refused(tmp_path):
+    good = tmp_path / "config.json"
+    good.write_text(json.dumps(LLAMA3))
+    assert count(from_file(good)).total == 8030261248
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    with pytest.raises(PlanError, match="is not JSON"):
+        from_file(bad)
+    with pytest.raises(PlanError, match="cannot read"):
+        from_file(tmp_path / "absent.json")
+
+
+def test_an_unused_sliding_window_of_qwen_is_not_applied():
+    assert from_hf(QWEN25).window == 0
+
+
+SMALL = {
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "vocab_size": 1000,
+    "head_dim": 32,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "total"),
+    [("llama", 2873600), ("mistral", 2873600), ("qwen2", 2875648), ("qwen3", 2873856), ("olmo", 2871296), ("olmo2", 2875136),
+     ("gemma", 2617600), ("gemma2", 2619648), ("gemma3_text", 2619904)],
+)  # fmt: skip
+def test_a_small_config_counts_as_transformers_builds_it(kind, total):
+    """Totals from transformers 5.24 on the meta device; untied where the architecture's default is untied."""
+    assert count(from_hf({**SMALL, "model_type": kind})).total == total

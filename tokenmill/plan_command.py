@@ -1,0 +1,208 @@
+"""``tokenmill plan``: price a training run before it is asked for, and hold the plan against the run afterwards."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from planner import compare, comparison, questions, validate
+from planner.compute import RECOMPUTE
+from planner.errors import PlanError, near
+from planner.facts.hardware import ACCELERATORS
+from planner.inputs import OPTIONS
+from planner.measure import MeasureOptions, measure
+from planner.models import presets
+from planner.plan import inputs_from, make_plan
+from planner.quantity import Answer
+
+SUB_QUESTIONS = {
+    "fit": "does it fit: memory per GPU by term, the largest model and micro-batch, the smallest change that makes it fit",
+    "time": "does it finish, what does it cost: FLOPs, days, bill, the four moves, what to measure first",
+    "scale": "compute-optimal sizes with intervals, over-training, epochs, lifetime",
+    "layout": "parallel layouts: the Pareto table and what binds each",
+    "vocab": "vocabulary size from the budget's measured totals",
+    "serve": "decoding speed and price by batch, and when a smaller model repays itself",
+    "checkpoint": "failures, best checkpoint interval, goodput",
+    "compare": "PLAN.json MEASURED.json: which term was missed, and what to assume next",
+    "measure": "run a few real training steps here (needs torch) and write measured.json",
+    "validate": "our estimates against published runs and worked examples",
+    "list": "the models and accelerators known by name",
+}
+FLAGS = ("flash",)
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    listed = "\n".join(f"  {name:<11}{text}" for name, text in SUB_QUESTIONS.items())
+    parser = commands.add_parser(
+        "plan",
+        help="price a training run: does it fit, does it finish, what does it cost",
+        description="Without a QUESTION, the whole plan. Questions:\n" + listed,
+        epilog="Numbers may be written 7e9, 7B, 300B or 15T; ranges LOW:HIGH. GB is 1e9 bytes, GiB 2^30; peaks are dense.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help="one of the questions above")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="for compare: plan.json measured.json")
+    parser.add_argument("--budget", metavar="FILE", help="token_budget.json of a run")
+    parser.add_argument("--recipe", metavar="FILE", help="a recipe whose [plan] table is taken; options given here win")
+    for name, option in OPTIONS.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name in FLAGS:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=option.help)
+        else:
+            parser.add_argument(flag, metavar=name.split("_")[-1].upper(), help=option.help)
+    parser.add_argument("--steps", default="5", help="for measure: timed steps")
+    parser.add_argument("--device", default="auto", help="for measure: auto, cpu or cuda")
+    parser.add_argument("--json", action="store_true", help="as JSON, the unit in every key")
+    parser.add_argument("--explain", action="store_true", help="formula, inputs and source below every number")
+    parser.add_argument("--brief", action="store_true", help="the answer only, without the details")
+    parser.add_argument("--write", metavar="FILE", help="write there: plan.json, measured.json or the validation page")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Answer the question. Bad input is one line on stderr and 2."""
+    try:
+        return _answer(given)
+    except PlanError as error:
+        print(f"tokenmill: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"tokenmill: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def _answer(given: argparse.Namespace) -> int:
+    question = given.question
+    if question is not None and question not in SUB_QUESTIONS:
+        raise PlanError(f"plan: no question {question!r}{near(question, SUB_QUESTIONS)}")
+    if question == "compare":
+        return _compare(given)
+    if given.files:
+        raise PlanError(f"plan {question}: takes no file {given.files[0]!r} (the budget goes behind --budget)")
+    if question == "measure":
+        return _measure(given)
+    if question == "validate":
+        return _validate(given)
+    if question == "list":
+        return _list(given)
+    table, budget = _table(given), _budget(given.budget)
+    if question is not None:
+        return _print(given, questions.answer(question, inputs_from(table, budget)))
+    plan = make_plan(inputs_from(table, budget))
+    if given.write:
+        Path(given.write).write_text(json.dumps(plan.as_dict(), indent=1) + "\n", encoding="utf-8")
+    if given.json:
+        print(json.dumps(plan.as_dict(), indent=1))
+    else:
+        print("\n".join(plan.summary_lines() if given.brief else plan.lines(given.explain)))
+    return 0
+
+
+def _table(given: argparse.Namespace) -> dict[str, Any]:
+    """The `[plan]` table: a recipe's, overridden by options."""
+    table: dict[str, Any] = {}
+    if given.recipe:
+        try:
+            table = dict(tomllib.loads(Path(given.recipe).read_text(encoding="utf-8")).get("plan", {}))
+        except tomllib.TOMLDecodeError as error:
+            raise PlanError(f"{given.recipe}: {error}") from error
+    options = {name: getattr(given, name) for name in OPTIONS if getattr(given, name) is not None}
+    if "model" in options:
+        table.pop("parameters", None)
+    if "parameters" in options:
+        table.pop("model", None)
+    return {**table, **options}
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PlanError(f"{path}: not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise PlanError(f"{path}: holds no JSON object")
+    return value
+
+
+def _budget(path: str | None) -> dict[str, Any] | None:
+    """The budget, with the CPU time of the run beside it when the budget itself does not carry one."""
+    if path is None:
+        return None
+    budget = _read(path)
+    summary = Path(path).with_name("summary.json")
+    if "cpu_seconds" not in budget and summary.is_file():
+        tally = _read(str(summary))
+        passes = [p for p in tally.get("passes", []) if isinstance(p, dict)]
+        seconds = tally.get("cpu_seconds") or sum(p.get("cpu_seconds") or 0.0 for p in passes)
+        if seconds:
+            budget["cpu_seconds"] = seconds
+    return budget
+
+
+def _print(given: argparse.Namespace, answer: Answer) -> int:
+    if given.json:
+        out = answer.as_dict()
+        if given.explain:
+            out["explain"] = answer.explanations()
+        print(json.dumps(out, indent=1))
+    else:
+        print("\n".join(answer.headline if given.brief else answer.lines(given.explain)))
+    return 0
+
+
+def _compare(given: argparse.Namespace) -> int:
+    if len(given.files) != 2:
+        raise PlanError("plan compare: takes two files, plan.json and measured.json")
+    found = compare.compare(_read(given.files[0]), _read(given.files[1]))
+    return _print(given, comparison.answer(found))
+
+
+def _measure(given: argparse.Namespace) -> int:
+    table = {**_table(given), "gpu": "custom", "peak": "1", "memory": "1", "gpus": "1"}
+    inputs = inputs_from(table, None)
+    options = MeasureOptions(
+        seq=inputs.seq, micro_batch=inputs.micro_batch or 1, steps=int(_whole(given.steps)), device=given.device,
+        dtype=given.dtype or "fp32",
+    )  # fmt: skip
+    found = measure(inputs.model, options)
+    text = json.dumps(found, indent=1)
+    if given.write:
+        Path(given.write).write_text(text + "\n", encoding="utf-8")
+    if given.json or not given.write:
+        print(text)
+    else:
+        speed, best = found["tokens_per_second"], found["matmul_flop_per_s"]
+        print(
+            f"{found['step_seconds']:.3f} s per step, {speed:,.0f} tokens/s on {found['device']}; best matmul {best / 1e12:.3g} TFLOP/s"
+        )
+        print(f"written to {given.write}")
+    return 0
+
+
+def _whole(text: str) -> float:
+    if not text.isdigit() or text == "0":
+        raise PlanError(f"steps: must be a whole number above zero, not {text!r}")
+    return int(text)
+
+
+def _validate(given: argparse.Namespace) -> int:
+    if given.write:
+        Path(given.write).write_text(validate.markdown(), encoding="utf-8")
+    _print(given, validate.answer())
+    return 1 if validate.failures() else 0
+
+
+def _list(given: argparse.Namespace) -> int:
+    found = {"models": presets(), "gpus": list(ACCELERATORS), "recompute": list(RECOMPUTE)}
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        for name, values in found.items():
+            print(textwrap.fill(f"{name}: {', '.join(values)}", 100, subsequent_indent="  "))
+    return 0
