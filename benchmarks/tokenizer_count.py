@@ -27,11 +27,11 @@ from pipeline.storage import Folder
 from tokenizer.count import Counter
 from tokenizer.ladder import Ladder
 from tokenizer.outputs import tiktoken_settings, write_ladder
+from tokenizer.patterns import pattern_of
 from tokenizer.pretoken_store import ordered
 from tokenizer.pretokens import PretokenTable
 from tokenizer.texts import Texts
 from tokenizer.training import TrainOptions, train_from_counts
-from tokenizer.patterns import pattern_of
 
 
 def main() -> None:
@@ -63,10 +63,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_ladder(ladder, Folder(folder))
         theirs, cpu = _tokenizers(folder, ladder, strings)
-        print(f"tokenizers, {len(SIZES)} encode_batch_fast: {part / cpu:.2f} MB/s; ours is {megabytes / cold.cpu / (part / cpu):.0f} times as fast")
+        print(
+            f"tokenizers, {len(SIZES)} encode_batch_fast: {part / cpu:.2f} MB/s; ours is {megabytes / cold.cpu / (part / cpu):.0f} times as fast"
+        )
         print(f"  counts equal: {bool((theirs == counts[: len(strings)]).all())}")
         by_table, cpu = _tiktoken(folder, ladder, strings)
-        print(f"tiktoken, one encoding and the table: {part / cpu:.1f} MB/s; ours is {megabytes / cold.cpu / (part / cpu):.1f} times as fast")
+        print(
+            f"tiktoken, one encoding and the table: {part / cpu:.1f} MB/s; ours is {megabytes / cold.cpu / (part / cpu):.1f} times as fast"
+        )
         print(f"  counts equal: {bool((by_table == counts[: len(strings)]).all())}")
     print(load())
 
@@ -88,7 +92,9 @@ def _tiktoken(folder: str, ladder: Ladder, strings: list[str]) -> tuple[np.ndarr
     size = ladder.vocab_sizes[-1]
     ranks = load_tiktoken_bpe(f"{folder}/{size}/tokens.tiktoken")
     settings = tiktoken_settings(ladder, size)
-    encoding = tiktoken.Encoding(settings["name"], pat_str=settings["pat_str"], mergeable_ranks=ranks, special_tokens={})
+    encoding = tiktoken.Encoding(
+        settings["name"], pat_str=settings["pat_str"], mergeable_ranks=ranks, special_tokens={}
+    )
     table = np.concatenate([np.ones((ladder.offset, len(ladder.vocab_sizes)), np.uint32), ladder.decomposition])
     with clock() as took:
         rows = [table[encoding.encode_ordinary(text)].sum(axis=0) for text in strings]

@@ -1,0 +1,25 @@
+"""Ladders of byte-level BPE tokenizers: one training for every vocabulary size, one pass for every count.
+
+>>> from tokenizer import train_ladder, count_tokens
+>>> ladder = train_ladder(["corpus/*.parquet"], [8192, 32768], pattern="cl100k", out="ladder")  # doctest: +SKIP
+>>> count_tokens(["a text", "another"], ladder)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "Ladder": "ladder", "train_ladder": "training", "train_from_counts": "training", "TrainOptions": "training",
+    "count_tokens": "count", "encode": "count", "decode": "count", "write_ladder": "outputs",
+}  # fmt: skip
+
+__all__ = ["Ladder", "TrainOptions", "count_tokens", "decode", "encode", "train_from_counts", "train_ladder", "write_ladder"]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: the kernels' libraries take half a second."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"tokenizer.{_HOMES[name]}"), name)

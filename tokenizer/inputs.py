@@ -1,0 +1,98 @@
+"""Files of documents for training and counting outside a run: Parquet, JSON lines, WET, or plain text."""
+
+from __future__ import annotations
+
+import glob
+import pathlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipeline.documents import Batch
+from pipeline.errors import InputError, UserError
+from pipeline.readers import (
+    Fault,
+    Ignored,
+    InputFile,
+    ReadOptions,
+    Split,
+    carried_fields,
+    plan_splits,
+    provides,
+    read_split,
+)
+from pipeline.storage import open_input
+
+SPLIT_BYTES = 64 << 20
+BATCH_BYTES = 8 << 20
+RECORD_BYTES = 1 << 30
+
+_TEXT = "text"  # format of plain text files: a document each
+COLUMNS = tuple(pa.field(name, pa.large_string()) for name in ("id", "source", "language", "text"))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the inputs that one worker reads: a split of a file, or a whole file of plain text."""
+
+    split: Split
+
+    def read(self, number: int = 0) -> Iterator[Batch | int]:
+        """Yield batches (columns id, source, language, text; shard `number`), and 1 for every unreadable record."""
+        if self.split.format == _TEXT:
+            yield _whole_file(self.split.file, number)
+            return
+        options = ReadOptions(pa.schema(COLUMNS), BATCH_BYTES, {}, RECORD_BYTES)
+        for item in read_split(self.split, options):
+            if isinstance(item, Batch):
+                item.shard = number
+                yield item
+            elif isinstance(item, Fault):
+                yield 1
+            else:
+                assert isinstance(item, Ignored)
+
+
+def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") -> list[Piece]:
+    """Return the pieces of all files that `paths` (files, folders, globs, URLs) name, in order.
+
+    Raises:
+        UserError: a path matches nothing, or a file holds no text.
+    """
+    files = [file for path in paths for file in _files(str(path))]
+    if not files:
+        raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
+    columns = () if text_column == "text" else (("text", text_column),)
+    pieces: list[Piece] = []
+    for path in files:
+        file = InputFile(path, pathlib.PurePath(path).name, None, columns)
+        if path.endswith(".txt"):
+            pieces.append(Piece(Split(file, _TEXT, 0, 0)))
+            continue
+        if "text" not in provides(file):
+            raise InputError(f"{path} holds pages, not text; run `tokenmill run` with an extract stage first")
+        carried_fields(file)
+        pieces += [Piece(split) for split in plan_splits(file, SPLIT_BYTES)]
+    return pieces
+
+
+def _files(path: str) -> list[str]:
+    if "://" in path:
+        return [path]
+    place = pathlib.Path(path)
+    if place.is_dir():
+        found = [str(p) for p in sorted(place.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
+    else:
+        found = sorted(p for p in glob.glob(path, recursive=True) if pathlib.Path(p).is_file())
+        found = [path] if not found and place.is_file() else found
+    if not found:
+        raise UserError(f"paths: {path} matches no file; mend the path")
+    return [str(pathlib.Path(p).resolve()) for p in found]
+
+
+def _whole_file(file: InputFile, number: int) -> Batch:
+    with open_input(file.path) as source:
+        text = source.read().decode("utf-8", "replace")
+    row = {"id": [file.name], "source": ["default"], "language": [None], "text": [text]}
+    return Batch(pa.RecordBatch.from_pydict(row, pa.schema(COLUMNS)), shard=number)
