@@ -12,7 +12,7 @@ from typing import Any
 
 from planner.errors import PlanError, near, one_of, whole
 from planner.facts.models import CONFIGS, COUNTS
-
+from planner.units import big
 
 NORM_WIDTHS = {"rms": 1, "layer": 2, "none": 0}
 """Parameters per channel of a norm: weight, weight and bias, or neither (OLMo 1)."""
@@ -257,7 +257,7 @@ def shape_for(parameters: float, vocab: int = 128256, seq: int = 4096, name: str
     """
     for width in _widths(parameters):
         for tied in (parameters < 2.5e9, True):
-            shape = _shape(parameters, width, vocab, seq, tied, name or f"{parameters / 1e9:.3g}b")
+            shape = _shape(parameters, width, vocab, seq, tied, name or big(parameters).replace(" ", "").lower())
             if shape is not None:
                 return shape
     raise PlanError(
