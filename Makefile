@@ -26,6 +26,7 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m tokenmill.kernels
 	touch $(STAMP)
 
 # Numba does not notice a change in a kernel that another kernel calls: forget what is compiled.

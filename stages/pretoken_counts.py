@@ -109,9 +109,8 @@ class PretokenCounts(CorpusStage):
         store = Store(self.memory_mb << 20, work / "spilled")
         for table in observations:
             store.add(table)
-        counts = store.result(self.min_pretoken_count)
-        ladder = train_from_counts(counts, self.options())
         folder = work / LADDER_FOLDER
+        folder.put_table(COUNTS_FILE, store.result(self.min_pretoken_count))
+        ladder = train_from_counts(lambda: folder.get_table(COUNTS_FILE), self.options())
         write_ladder(ladder, folder, self.pad_to_multiple, self.special_tokens_in_text)
-        folder.put_table(COUNTS_FILE, counts)
-        folder.put_json("unused.json", unused_tokens(ladder, counts))
+        folder.put_json("unused.json", unused_tokens(ladder, folder.get_table(COUNTS_FILE)))

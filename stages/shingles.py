@@ -84,8 +84,9 @@ def utf8_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     if len(texts) == 0 or data is None:
         return np.frombuffer(b"", np.uint8), np.zeros(len(texts) + 1, np.int64)
     bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    # always read-only bytes and writable bounds: another mixture would compile every kernel anew
-    return np.frombuffer(data, np.uint8), bounds.copy()
+    values = np.frombuffer(data, np.uint8)
+    values.flags.writeable = False  # always read-only bytes and writable bounds: other mixtures compile all kernels anew
+    return values, bounds.copy()
 
 
 def utf8_of_text(text: str) -> np.ndarray:

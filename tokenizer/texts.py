@@ -43,6 +43,8 @@ class Texts:
         if isinstance(texts, Texts):
             return texts
         if isinstance(texts, pa.ChunkedArray):
+            if pa.types.is_string(texts.type):
+                texts = texts.cast(pa.large_string())  # chunks of 32-bit offsets do not join beyond 2 GiB
             texts = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.array([], pa.large_string())
         if isinstance(texts, pa.Array):
             return _of_arrow(texts)

@@ -22,6 +22,7 @@ PAIRS_KEPT = 1 << 21
 
 _STEP = 512  # merges between two calls of the progress function
 _NO_LIMIT = 1 << 40
+_PLACES_KEPT = 1 << 24  # places of pairs kept at once, at least; beyond, half as many as there are symbols
 
 
 @dataclass(frozen=True)
@@ -60,20 +61,12 @@ def train_merges(
     Raises:
         UserError: the distinct pretokens have 2 GiB or more.
     """
-    trainer = _Trainer(counts, wanted, max(1, min_frequency), max_token_length or _NO_LIMIT, pairs_kept)
-    begun = time.monotonic()
-    while trainer.advance(_STEP):
-        if progress is not None:
-            left = (time.monotonic() - begun) / max(1, trainer.made) * (wanted - trainer.made)
-            progress(trainer.made, wanted, left)
-    if progress is not None:
-        progress(trainer.made, trainer.made, 0.0)
-    made = trainer.merges[: trainer.made]
-    return Merges(made[:, :2].astype(np.int32), made[:, 2].copy())
+    trainer = Trainer(counts, wanted, min_frequency, max_token_length, pairs_kept)
+    return trainer.run(progress)
 
 
-class _Trainer:
-    """The arrays of one training: see `merge_kernel`."""
+class Trainer:
+    """The arrays of one training: see `merge_kernel`. Parameters as of `train_merges`; `counts` is not kept."""
 
     table_keys: np.ndarray
     table_pairs: np.ndarray
@@ -86,8 +79,16 @@ class _Trainer:
     heap_counts: np.ndarray
     heap_pairs: np.ndarray
 
-    def __init__(self, counts: pa.Table, wanted: int, least: int, max_length: int, pairs_kept: int):
-        self.wanted, self.least, self.max_length, self.pairs_kept = wanted, least, max_length, max(pairs_kept, wanted)
+    def __init__(
+        self,
+        counts: pa.Table,
+        wanted: int,
+        min_frequency: int = 0,
+        max_token_length: int | None = None,
+        pairs_kept: int = PAIRS_KEPT,
+    ):
+        self.wanted, self.least, self.pairs_kept = wanted, max(1, min_frequency), max(pairs_kept, wanted)
+        self.max_length = max_token_length or _NO_LIMIT
         data, offsets, weights = _columns(counts)
         cells = int(offsets[-1]) + symbols.HEADER * len(weights) + 1
         if cells >= 1 << 31:
@@ -106,6 +107,18 @@ class _Trainer:
         self.state = np.zeros(4, np.int64)
         self.floor = self.least
         self._count_anew()
+
+    def run(self, progress: Progress | None = None) -> Merges:
+        """Make all merges that are wanted and can be made."""
+        begun = time.monotonic()
+        while self.advance(_STEP):
+            if progress is not None:
+                left = (time.monotonic() - begun) / max(1, self.made) * (self.wanted - self.made)
+                progress(self.made, self.wanted, left)
+        if progress is not None:
+            progress(self.made, self.made, 0.0)
+        made = self.merges[: self.made]
+        return Merges(made[:, :2].astype(np.int32), made[:, 2].copy())
 
     @property
     def made(self) -> int:
@@ -158,10 +171,7 @@ class _Trainer:
         self._forget()
         keys, totals, places = symbols.count_pairs(self.symbols, self.lengths)
         fits = self._fits(keys)
-        self.floor = self.least
-        if fits.sum() > self.pairs_kept:
-            cut = int(np.count_nonzero(fits)) - self.pairs_kept
-            self.floor = max(self.least, int(np.partition(totals[fits], cut)[cut]))
+        self.floor = self._floor(totals[fits], places[fits])
         kept = fits & (totals >= self.floor)
         keys, totals, places = keys[kept], totals[kept], places[kept]
         order = np.argsort(keys)
@@ -180,6 +190,16 @@ class _Trainer:
         kernel.make_heap(self.heap_counts, self.heap_pairs, self.pair_keys, number)
         return number > 0
 
+    def _floor(self, totals: np.ndarray, places: np.ndarray) -> int:
+        """Return the count from which on pairs are kept: as low as their number and their places allow."""
+        most_places = max(_PLACES_KEPT, len(self.symbols) // 2)
+        if len(totals) <= self.pairs_kept and int(places.sum()) <= most_places:
+            return self.least
+        order = np.argsort(-totals, kind="stable")
+        number = int(np.searchsorted(np.cumsum(places[order]), most_places, side="right"))
+        last = order[max(1, min(number, self.pairs_kept, len(order))) - 1]
+        return max(self.least, int(totals[last]))
+
     def _fits(self, keys: np.ndarray) -> np.ndarray:
         """Which pairs may be joined: pairs of bytes, and what stays below the maximal length."""
         left, right = keys >> 32, keys & 0xFFFFFFFF
@@ -197,7 +217,7 @@ class _Trainer:
         self._new_table(room)
         self.pair_keys, self.totals, self.firsts, self.heap_counts = (np.empty(room, np.int64) for _ in range(4))
         self.sizes, self.heap_pairs = (np.empty(room, np.int32) for _ in range(2))
-        self.pool = np.empty(places + max(places // 2, 2 * most_places, 1 << 16), np.int32)
+        self.pool = np.empty(places + max(places // 4, 2 * most_places, 1 << 16), np.int32)
         self.noted = np.empty((4, max(1, most_places)), np.int32)
 
     def _new_table(self, room: int) -> None:

@@ -25,7 +25,7 @@ from tokenizer.patterns import Pattern, pattern_of
 from tokenizer.pretoken_store import MEMORY_BYTES, PretokenCounts, digest_of_counts
 from tokenizer.pretokens import PretokenTable
 from tokenizer.texts import Texts
-from tokenizer.train import train_merges
+from tokenizer.train import Trainer
 
 DEFAULT_PATTERN = "cl100k"
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
@@ -150,35 +150,42 @@ def count_pretokens(
 
 
 def train_from_counts(
-    counts: pa.Table, options: TrainOptions, facts: dict[str, Any] | None = None, note: Note | None = None
+    counts: pa.Table | Callable[[], pa.Table],
+    options: TrainOptions,
+    facts: dict[str, Any] | None = None,
+    note: Note | None = None,
 ) -> Ladder:
     """Return the ladder trained on pretoken counts (already cut by the floor).
 
     Args:
+        counts: the table, or what loads it; in the second case its memory is free again before merging.
         facts: what the card says about the corpus.
     Raises:
         UserError: no text, or too little for the largest size.
     """
     options.check()
-    if counts.num_rows == 0:
-        raise UserError("the corpus holds no text to train on; check what the stages before have dropped")
-    wanted = options.vocab_sizes[-1] - 256 - len(options.special_tokens)
+    trainer, training = _prepared(counts, options, facts or {})
     progress = None if note is None else lambda made, of, left: note("merging", made / max(1, of), left)
-    merges = train_merges(
-        counts,
-        wanted,
-        min_frequency=options.min_frequency,
-        max_token_length=options.max_token_length,
-        progress=progress,
-    )
+    merges = trainer.run(progress)
+    return Ladder(pattern_of(options.pattern), merges.pairs, options.vocab_sizes, options.special_tokens, training)
+
+
+def _prepared(
+    counts: pa.Table | Callable[[], pa.Table], options: TrainOptions, facts: dict[str, Any]
+) -> tuple[Trainer, dict[str, Any]]:
+    """Return the training, laid out and ready, and what the card says of it."""
+    table = counts() if callable(counts) else counts
+    if table.num_rows == 0:
+        raise UserError("the corpus holds no text to train on; check what the stages before have dropped")
     training = {
-        **(facts or {}),
-        "pretokens": counts.num_rows,
-        "pretoken_occurrences": int(np.asarray(counts["count"].combine_chunks()).sum()) if counts.num_rows else 0,
-        "corpus_fingerprint": digest_of_counts(counts),
+        **facts,
+        "pretokens": table.num_rows,
+        "pretoken_occurrences": int(np.asarray(table["count"].combine_chunks()).sum()),
+        "corpus_fingerprint": digest_of_counts(table),
         **options.card(),
     }
-    return Ladder(pattern_of(options.pattern), merges.pairs, options.vocab_sizes, options.special_tokens, training)
+    wanted = options.vocab_sizes[-1] - 256 - len(options.special_tokens)
+    return Trainer(table, wanted, options.min_frequency, options.max_token_length), training
 
 
 def train_ladder(
@@ -229,7 +236,8 @@ def train_ladder(
         )  # fmt: skip
         folder.put_table(COUNTS_FILE, counts)
         folder.put_json(COUNTS_FACTS, {"key": key, **facts})
-    ladder = train_from_counts(counts, options, facts, note)
+    del counts
+    ladder = train_from_counts(lambda: folder.get_table(COUNTS_FILE), options, facts, note)
     write_ladder(ladder, folder, pad_to_multiple, special_tokens_in_text)
     return ladder
 

@@ -27,7 +27,7 @@ def warm_up() -> None:
         for pattern in ("cl100k", r"\S+|\s"):
             ladder = train_ladder([path], [257, 262], pattern=pattern, out=pathlib.Path(folder) / "ladder")
             count_tokens(texts, ladder)
-        encode(texts[0], ladder)
+            encode(texts[0], ladder)
         unused_tokens(ladder, pq.read_table(pathlib.Path(folder) / "ladder" / "pretokens.parquet"))
     measure(Texts.of(texts))
 
