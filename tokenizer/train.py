@@ -17,7 +17,7 @@ from tokenizer.alphabet import ID_OF_BYTE
 Progress = Callable[[int, int, float], None]
 """Called with (merges made, merges wanted, estimated seconds left)."""
 
-PAIRS_KEPT = 1 << 21
+PAIRS_KEPT = 1 << 20
 """Pairs kept at once, at least; rarer ones wait until the more frequent ones are used up."""
 
 _STEP = 512  # merges between two calls of the progress function
