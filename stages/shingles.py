@@ -85,7 +85,9 @@ def utf8_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         return np.frombuffer(b"", np.uint8), np.zeros(len(texts) + 1, np.int64)
     bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     values = np.frombuffer(data, np.uint8)
-    values.flags.writeable = False  # always read-only bytes and writable bounds: other mixtures compile all kernels anew
+    values.flags.writeable = (
+        False  # always read-only bytes and writable bounds: other mixtures compile all kernels anew
+    )
     return values, bounds.copy()
 
 
