@@ -37,7 +37,8 @@ def write_report(out: Folder, plan_lines: Sequence[str] = ()) -> None:
     """Write ``report.html`` of the finished run in `out` from its own files."""
     summary = out.get_json("summary.json")
     budget = out.get_json("token_budget.json") if out.exists("token_budget.json") else None
-    out.put("report.html", page(summary, budget, _examples(out), plan_lines).encode())
+    unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
+    out.put("report.html", page(summary, budget, _examples(out), plan_lines, unused).encode())
 
 
 def page(
@@ -45,11 +46,12 @@ def page(
     budget: dict[str, Any] | None,
     examples: dict[tuple[str, str], list[dict[str, Any]]],
     plan_lines: Sequence[str],
+    unused: Sequence[dict[str, Any]] = (),
 ) -> str:
     """Return the page."""
     sections = [_head(summary, budget), _funnel(summary), _removed(summary, examples)]
     if budget is not None:
-        sections.append(_tokens(budget))
+        sections.append(_tokens(budget) + _unused(unused))
     if plan_lines:
         sections.append(f"<h2>Plan</h2><pre>{escape(chr(10).join(plan_lines))}</pre>")
     sections.append(_passes(summary))
@@ -187,6 +189,25 @@ def _groups(rows: list[dict[str, Any]], key: str, title: str) -> str:
         f"<h2>Tokens by {title}</h2>"
         + _table(head, body)
         + "<p class='lead'>The last columns are of the largest vocabulary.</p>"
+    )
+
+
+def _unused(rows: Sequence[dict[str, Any]]) -> str:
+    """Return how many tokens of each vocabulary the corpus that it was trained on never uses."""
+    if not rows:
+        return ""
+    body = [
+        [
+            f"{row['vocab_size']:,}",
+            f"{row['unused']:,}",
+            f"{row['unused_bytes']:,}",
+            f"{row['unused_merges']:,}",
+            " ".join(row["examples"][:12]),
+        ]
+        for row in rows
+    ]
+    return "<h2>Tokens never used</h2>" + _table(
+        ["vocabulary", "never used", "of these bytes", "of these merges", "examples"], body
     )
 
 

@@ -73,6 +73,15 @@ def test_a_run_writes_what_the_recipe_promises(corpus):
     assert json.loads((out / "plan.json").read_text())
     page = (out / "report.html").read_text()
     assert "every document is accounted for" in page
+    for section in (
+        "Tokens by vocabulary size",
+        "fertility",
+        "Tokens by source",
+        "Tokens by language",
+        "never used",
+        "Plan",
+    ):
+        assert section in page
     assert "read 60 = kept" in done.stdout
 
 
