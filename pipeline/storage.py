@@ -11,7 +11,6 @@ import io
 import json
 import os
 import pathlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -76,10 +75,6 @@ class Folder:
         except MISSING:
             return False
         return True
-
-    def size(self, name: str) -> int:
-        """Return the size of file `name` in bytes."""
-        return int(obstore.head(_store(self.url), name)["size"])
 
     def names(self, prefix: str = "") -> list[str]:
         """Return the files below this folder whose path starts with folder `prefix`, sorted, unfinished ones left out."""
@@ -218,11 +213,3 @@ def digest_file(path: str, chunk: int = 1 << 20) -> str:
         while block := file.read(chunk):
             sha.update(block)
     return sha.hexdigest()
-
-
-def iterate_rows(
-    folder: Folder, name: str, columns: list[str] | None = None, rows: int = 65536
-) -> Iterator[pa.RecordBatch]:
-    """Yield the Parquet file `name` as record batches of at most `rows` rows."""
-    with folder.open(name) as file:
-        yield from pq.ParquetFile(file).iter_batches(batch_size=rows, columns=columns)
