@@ -177,6 +177,25 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path):
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
 
 
+def test_a_run_killed_in_the_middle_of_a_decision_decides_anew_without_repeating_its_tasks(tmp_path):
+    folder, out = corpus(tmp_path / "in"), tmp_path / "out"
+    script = (
+        "import pathlib, sys; from tests.pipeline.test_run import run; from tests.pipeline.toy import DiesOnce\n"
+        "if __name__ == '__main__': run(pathlib.Path(sys.argv[1]), sys.argv[2], (DiesOnce(marker=sys.argv[3]),))\n"
+    )
+    (tmp_path / "go.py").write_text(script)
+    command = [sys.executable, str(tmp_path / "go.py"), str(folder), str(out), str(tmp_path / "marker")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
+    assert not list(out.glob("**/decision.json"))
+    tasks = {f: f.stat().st_mtime_ns for f in out.glob("**/tasks/seen/*")}
+    assert len(tasks) == 3
+    assert subprocess.run(command, env=environment).returncode == 0
+    assert {f: f.stat().st_mtime_ns for f in out.glob("**/tasks/seen/*")} == tasks
+    run(folder, tmp_path / "whole", (Unique(),))
+    assert texts(out) == texts(tmp_path / "whole")
+
+
 def test_a_folder_of_another_recipe_is_refused(tmp_path):
     folder = corpus(tmp_path / "in")
     run(folder, tmp_path / "out")

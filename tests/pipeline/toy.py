@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import signal
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -89,6 +90,21 @@ class Unique(CorpusStage):
                     row = {"position": position, "rule": "seen", "value": 1.0, "threshold": self.threshold}
                     drops.append({**row, "detail": f"kept {kept}"})
         return DropPositions.write(self.label, pa.Table.from_pylist(drops, schema=DROP_SCHEMA), work)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiesOnce(Unique):
+    """Kills the run in the middle of its first decision, when its tasks are done and nothing is decided."""
+
+    name: ClassVar[str] = "dies_once"
+    marker: str
+
+    def decide(self, observations, corpus, tasks, work) -> DropPositions:
+        decision = super().decide(observations, corpus, tasks, work)
+        if not os.path.exists(self.marker):
+            pathlib.Path(self.marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return decision
 
 
 def _lengths(item) -> int:
