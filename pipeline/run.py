@@ -290,9 +290,8 @@ class _Run:
     def _finish(self) -> dict[str, Any]:
         """Publish the corpus, remove passes that this recipe no longer has, and write the summary."""
         shards = range(len(self.plan.splits))
-        _publish(
-            self.out / self.plan.passes[-1].documents, self.out / "data", [f"{part(shard)}.parquet" for shard in shards]
-        )
+        documents = self.out / self.plan.passes[-1].documents
+        (self.out / "data").mirror(documents, [f"{part(shard)}.parquet" for shard in shards])
         self._remove_superseded()
         summary = summarise(self.plan, self.reports)
         if not summary["balanced"]:
@@ -374,15 +373,6 @@ def _restored(described: dict[str, Any] | None) -> MapStage | None:
     if not (isinstance(kind, type) and issubclass(kind, MapStage)):
         raise StorageError(f"decision.json names {described['module']}.{described['class']}, which is no map stage")
     return msgspec.convert(described["fields"], kind)
-
-
-def _publish(source: Folder, target: Folder, names: list[str]) -> None:
-    """Make `target` hold exactly the files `names` of `source`: links where the file system has them, else copies."""
-    stale = set(target.names()) - set(names)
-    for name in sorted(stale):
-        target.delete(name)
-    for name in names:
-        target.link(source, name)
 
 
 def manifest(plan: RunPlan) -> dict[str, Any]:

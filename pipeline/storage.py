@@ -11,6 +11,7 @@ import io
 import json
 import os
 import pathlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -103,6 +104,13 @@ class Folder:
             self.put(name, source.get(name))
             return
         os.replace(staged, ours)
+
+    def mirror(self, source: Folder, names: Collection[str]) -> None:
+        """Make this folder hold exactly the files `names` of `source`: links where the file system has them."""
+        for stale in sorted(set(self.names()) - set(names)):
+            self.delete(stale)
+        for name in names:
+            self.link(source, name)
 
     def put_json(self, name: str, value: Any, *, create: bool = False) -> None:
         """Write `value` as JSON, keys in their order, one line break at the end."""

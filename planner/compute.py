@@ -134,8 +134,3 @@ def attention_share(layers: int, width: float, seq: int, parameters: float, caus
 def gemm_intensity(m: float, n: float, k: float, bytes_each: float = 2) -> float:
     """FLOP per byte of an m x k by k x n product read and written once."""
     return 2 * m * n * k / (bytes_each * (m * k + k * n + m * n))
-
-
-def ridge_point(peak: float, bandwidth: float) -> float:
-    """FLOP per byte at which peak and memory bandwidth meet (roofline)."""
-    return positive("peak", peak) / positive("bandwidth", bandwidth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,22 +34,24 @@ def finish(plan: RunPlan, out: Folder, summary: dict[str, Any]) -> Results:
     results, place = Results(), shown(out)
     results.files.append(("documents", f"{place}/data/"))
     results.files.append(("ledger", f"{place}/NN-*/ledger/ (tokenmill inspect {place})"))
-    folders = {step.observes_label: (step.observed, after.decision) for step, after in _steps(plan) if step.observes}
+    folders = {step.observes_label: (step.observed, after.decision) for step, after in itertools.pairwise(plan.passes)}
     if TRAIN in folders:
-        publish_tree(out / folders[TRAIN][1], out / "tokenizer", below="tokenizer/")
+        ladder = out / folders[TRAIN][1] / "tokenizer"
+        (out / "tokenizer").mirror(ladder, ladder.names())
         results.files.append(("tokenizers", f"{place}/tokenizer/"))
     if COUNT in folders:
-        observed, decision = folders[COUNT]
-        publish_tree(out / observed, out / "token_counts", ending=".parquet", deep=False)
-        publish_tree(out / decision, out / "token_report", below="report/")
-        budget = (out / decision).get_json("token_budget.json")
-        results.budget = {"recipe": plan.recipe.name, **budget, "cpu_seconds": summary["cpu_seconds"]}
-        out.put_json("token_budget.json", budget_without_time(results.budget))
+        observed, decision = (out / name for name in folders[COUNT])
+        counts = [name for name in observed.names() if "/" not in name and name.endswith(".parquet")]
+        (out / "token_counts").mirror(observed, counts)
+        report = decision / "report"
+        (out / "token_report").mirror(report, report.names())
+        results.budget = {"recipe": plan.recipe.name, **decision.get_json("token_budget.json")}
+        out.put_json("token_budget.json", results.budget)
         results.files.append(("tokens per document", f"{place}/token_counts/"))
         results.files.append(("token report", f"{place}/token_report/ (CSV, JSON, Parquet)"))
         results.files.append(("token budget", f"{place}/token_budget.json"))
     if "plan" in plan.recipe.tables:
-        made = price(plan.recipe.tables["plan"], results.budget)
+        made = price(plan.recipe.tables["plan"], results.budget, summary["cpu_seconds"])
         out.put_json("plan.json", made.as_dict())
         results.plan_lines = made.summary_lines()
         results.files.append(("plan", f"{place}/plan.json"))
@@ -66,34 +69,21 @@ def shown(folder: Folder) -> str:
     return str(path.relative_to(pathlib.Path.cwd()))
 
 
-def _steps(plan: RunPlan) -> list[tuple[Any, Any]]:
-    return list(zip(plan.passes, plan.passes[1:], strict=False))
+def price(table: dict[str, Any], budget: dict[str, Any] | None, cpu_seconds: float) -> Any:
+    """Return the plan that a ``[plan]`` table asks for. Raises UserError where it cannot be made.
 
-
-def budget_without_time(budget: dict[str, Any]) -> dict[str, Any]:
-    """Return `budget` without what differs from run to run: the same documents give the same bytes."""
-    return {key: value for key, value in budget.items() if key != "cpu_seconds"}
-
-
-def price(table: dict[str, Any], budget: dict[str, Any] | None) -> Any:
-    """Return the plan that a ``[plan]`` table asks for. Raises UserError where it cannot be made."""
+    Args:
+        budget: content of ``token_budget.json``. It does not hold the run's own CPU time, which differs from run to
+            run and is a line of the bill.
+        cpu_seconds: that time.
+    """
     from planner.plan import PlanError, inputs_from, make_plan
 
+    measured = None if budget is None else {**budget, "cpu_seconds": cpu_seconds}
     try:
-        return make_plan(inputs_from(table, budget))
+        return make_plan(inputs_from(table, measured))
     except PlanError as error:
         raise UserError(str(error)) from error
-
-
-def publish_tree(source: Folder, target: Folder, below: str = "", ending: str = "", *, deep: bool = True) -> None:
-    """Make `target` hold exactly the files of `source` below `below` that end in `ending`."""
-    names = [n[len(below) :] for n in source.names() if n.startswith(below) and n.endswith(ending)]
-    if not deep:
-        names = [n for n in names if "/" not in n]
-    for stale in sorted(set(target.names()) - set(names)):
-        target.delete(stale)
-    for name in names:
-        target.link(source / below.rstrip("/") if below else source, name)
 
 
 def plan_lines_of(out: Folder, budget: dict[str, Any] | None) -> list[str]:
@@ -101,5 +91,4 @@ def plan_lines_of(out: Folder, budget: dict[str, Any] | None) -> list[str]:
     table = out.get_json("manifest.json")["recipe"].get("plan")
     if table is None:
         return []
-    seconds = out.get_json("summary.json")["cpu_seconds"]
-    return price(table, {**budget, "cpu_seconds": seconds} if budget is not None else None).summary_lines()
+    return price(table, budget, out.get_json("summary.json")["cpu_seconds"]).summary_lines()
