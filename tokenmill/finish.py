@@ -55,6 +55,7 @@ def finish(plan: RunPlan, out: Folder, summary: dict[str, Any]) -> Results:
         out.put_json("plan.json", made.as_dict())
         results.plan_lines = made.summary_lines()
         results.files.append(("plan", f"{place}/plan.json"))
+    _remove_stale(out, TRAIN in folders, COUNT in folders, bool(results.plan_lines))
     results.files.append(("accounts", f"{place}/summary.json"))
     write_report(out, results.plan_lines)
     results.files.append(("report", f"{place}/report.html"))
@@ -67,6 +68,17 @@ def shown(folder: Folder) -> str:
     if path is None or not path.is_relative_to(pathlib.Path.cwd()):
         return folder.url
     return str(path.relative_to(pathlib.Path.cwd()))
+
+
+def _remove_stale(out: Folder, ladder: bool, counts: bool, plan: bool) -> None:
+    """Remove what an earlier form of the recipe made and this one does not: it would be taken for this run's."""
+    stale = [] if ladder else out.names("tokenizer")
+    if not counts:
+        stale += [*out.names("token_counts"), *out.names("token_report"), "token_budget.json"]
+    if not plan:
+        stale.append("plan.json")
+    for name in stale:
+        out.delete(name)
 
 
 def price(table: dict[str, Any], budget: dict[str, Any] | None, cpu_seconds: float) -> Any:

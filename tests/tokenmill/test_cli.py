@@ -85,6 +85,16 @@ def test_a_run_writes_what_the_recipe_promises(corpus):
     assert "read 60 = kept" in done.stdout
 
 
+def test_what_the_recipe_no_longer_makes_does_not_stay_behind(corpus):
+    assert tokenmill("run", recipe(corpus, FULL), "--out", corpus / "out").returncode == 0
+    shorter = FULL[: FULL.index("[tokenizer]")]
+    assert tokenmill("run", recipe(corpus, shorter), "--out", corpus / "out").returncode == 0
+    for name in ("tokenizer", "token_counts", "token_report", "token_budget.json", "plan.json"):
+        assert [f for f in (corpus / "out").glob(f"{name}*/**/*") if f.is_file()] == []
+        assert not (corpus / "out" / name).is_file()
+    assert "vocabulary" not in tokenmill("report", corpus / "out").stdout
+
+
 def test_the_summary_can_be_had_as_json(corpus):
     done = tokenmill("run", recipe(corpus, FULL), "--out", corpus / "out", "--json")
     assert json.loads(done.stdout)["read"] == 60
