@@ -25,8 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pipeline.documents import Batch  # noqa: E402
-from stages.decontaminate import Decontaminate  # noqa: E402
-from stages.evaluation_sets import Item, read_items, set_name  # noqa: E402
+from stages.decontamination.decontaminate import Decontaminate  # noqa: E402
+from stages.decontamination.evaluation_sets import Item, read_items, set_name  # noqa: E402
 
 MAIN = ("question", "query", "text", "prompt", "context", "context_options", "Question")
 META = (

@@ -18,7 +18,7 @@ import trafilatura
 import zstandard
 
 from pipeline.readers.charset import decode_page
-from stages.extract import Extract
+from stages.extraction.extract import Extract
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "../shared/data/extract-trafilatura"
 

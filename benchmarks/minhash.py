@@ -30,9 +30,9 @@ sys.path.insert(0, str(ROOT))
 from pipeline.corpus import Corpus, LocalTasks, Observations  # noqa: E402
 from pipeline.documents import Batch  # noqa: E402
 from pipeline.storage import Folder  # noqa: E402
-from stages.minhash import band_hashes  # noqa: E402
-from stages.minhash_dedup import MinHashDedup  # noqa: E402
-from stages.passages import fold_texts  # noqa: E402
+from stages.decontamination.passages import fold_texts  # noqa: E402
+from stages.dedup.minhash import band_hashes  # noqa: E402
+from stages.dedup.minhash_dedup import MinHashDedup  # noqa: E402
 
 STAGE = MinHashDedup()
 SEEDS = 10

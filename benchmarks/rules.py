@@ -22,12 +22,12 @@ from extraction import pages
 
 from pipeline.documents import Batch
 from pipeline.readers.charset import decode_page
-from stages.c4 import C4
-from stages.extract import Extract
-from stages.fineweb import FineWeb
-from stages.gopher_quality import GopherQuality
-from stages.gopher_repetition import GopherRepetition
-from stages.language import Language
+from stages.extraction.extract import Extract
+from stages.language.language import Language
+from stages.quality.c4 import C4
+from stages.quality.fineweb import FineWeb
+from stages.quality.gopher_quality import GopherQuality
+from stages.quality.gopher_repetition import GopherRepetition
 
 PAIRS = [
     (GopherRepetition(), GopherRepetitionFilter()),

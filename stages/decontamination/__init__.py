@@ -1,0 +1,1 @@
+"""No document may give away an evaluation set."""

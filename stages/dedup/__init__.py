@@ -1,0 +1,1 @@
+"""Each text once: the same text, and texts that resemble each other."""

@@ -1,0 +1,1 @@
+"""Pages as crawled become text."""

@@ -1,0 +1,1 @@
+"""How much of each source a corpus holds."""

@@ -1,0 +1,234 @@
+"""How much of each source a corpus holds: sampling to weights, a byte budget, or fractions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.documents import Batch, clean_text
+from pipeline.errors import UserError
+from pipeline.guard import guard
+from pipeline.stage import CorpusStage, MapStage, Outcome, Removal, StageFault
+from pipeline.storage import Folder
+from stages.dedup.duplicates import write_notes
+
+NO_SOURCE = "unknown"
+"""What documents without a source are called."""
+
+BINS = 1 << 16
+"""Bins of the histogram that finds about where a source is cut."""
+
+
+def fraction_of(id: str, text: str, seed: int) -> float:
+    """Return a number in [0, 1), even over documents, that depends on the document and `seed` alone.
+
+    BLAKE2b (RFC 7693) over id and text, so that documents that share an id are not taken or left together, and
+    a document is judged alike wherever it lies.
+    """
+    key = seed.to_bytes(8, "little", signed=True)
+    data = id.encode("utf-8", "surrogatepass") + b"\0" + text.encode("utf-8", "surrogatepass")
+    return (int.from_bytes(hashlib.blake2b(data, digest_size=8, key=key).digest(), "little") >> 11) / (1 << 53)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleByRate(MapStage):
+    """Keep a document if its fraction lies below the rate of its source."""
+
+    name: ClassVar[str] = "sample_by_rate"
+    published: ClassVar[str] = "hash sampling"
+    stage: str = "sample_by_rate"
+    """Label of the corpus stage that decided."""
+    rates: dict[str, float] = field(default_factory=dict)
+    """Source to rate in [0, 1]; a source that is not named is kept whole."""
+    seed: int = 0
+    """Seed of the fractions."""
+
+    @property
+    def label(self) -> str:
+        return self.stage
+
+    def apply(self, batch: Batch) -> Outcome:
+        """Drop the documents of `batch` whose fraction reaches the rate."""
+        rows: list[int] = []
+        removed: list[Removal] = []
+        for row, (source, fraction) in enumerate(zip(_sources(batch), _fractions(batch, self.seed), strict=True)):
+            rate = self.rates.get(source, 1.0)
+            if fraction < rate:
+                rows.append(row)
+            else:
+                removed.append(Removal(row, "not_sampled", "document", fraction, rate, f"source {source}"))
+        return Outcome(batch.select(rows), removed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mix(CorpusStage):
+    """Sample documents so that each source has its share of the text, by bytes of UTF-8, none repeated.
+
+    Documents of a source are taken in the order of a hash of id and text until its share is full, so the sample
+    depends neither on shards nor on workers, a larger one holds a smaller one, and a share is met to within one
+    document. Give `weights` or `fractions`. With weights and no `target_bytes` the result is the largest in
+    which every source meets its weight; a source too small for a target is taken whole, and the run says so.
+    """
+
+    name: ClassVar[str] = "mix"
+    published: ClassVar[str] = "weights by source as in The Pile, arXiv:2101.00027, without its repetition"
+    weights: dict[str, float] = field(default_factory=dict)
+    """Source to its part of the result; any positive numbers, taken in proportion; 0 leaves a source out. Every
+    source of the corpus must be named."""
+    target_bytes: int = 0
+    """Bytes of text of the result; 0: as much as the weights allow. Needs `weights`."""
+    fractions: dict[str, float] = field(default_factory=dict)
+    """Source to the fraction of its text that is kept, 0 to 1. A source that is not named is kept whole."""
+    seed: int = 0
+    """Another seed samples other documents."""
+
+    def check(self) -> None:
+        """Raise `StageFault` for values out of range, and for weights and fractions together or neither."""
+        if bool(self.weights) == bool(self.fractions):
+            problem = "not both" if self.weights else "one of them is needed"
+            raise StageFault(
+                "weights", f"give weights = {{ web = 0.7, books = 0.3 }} or fractions = {{ web = 0.5 }}: {problem}"
+            )
+        for source, weight in self.weights.items():
+            if not 0 <= weight < float("inf"):
+                raise StageFault("weights", f"{source!r} must be a number from 0 on; got {weight}")
+        if self.weights and not any(self.weights.values()):
+            raise StageFault("weights", "are all 0: nothing would be left")
+        for source, fraction in self.fractions.items():
+            if not 0 <= fraction <= 1:
+                raise StageFault(
+                    "fractions", f"{source!r} must be from 0 to 1; got {fraction}; documents are not repeated"
+                )
+        if self.target_bytes < 0:
+            raise StageFault("target_bytes", f"must not be negative; got {self.target_bytes}")
+        if self.target_bytes and not self.weights:
+            raise StageFault("target_bytes", "needs weights")
+        if not -(1 << 63) <= self.seed < 1 << 63:
+            raise StageFault("seed", f"must fit 64 bits; got {self.seed}")
+
+    def observation_identity(self) -> dict[str, object]:
+        """The seed alone: weights, target and fractions are looked at only by `decide`."""
+        return {**self.identity(), "parameters": {"seed": self.seed}}
+
+    def observe(self, batch: Batch) -> pa.Table:
+        """Return position, source, bytes of text and fraction of every document."""
+        return pa.table(
+            {
+                "position": pa.array(batch.positions, pa.int64()),
+                "source": pa.array(_sources(batch), pa.large_string()),
+                "bytes": pa.array([len(text.encode("utf-8", "replace")) for text in batch.texts], pa.int64()),
+                "fraction": pa.array(_fractions(batch, self.seed), pa.float64()),
+            }
+        )
+
+    def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> SampleByRate:
+        """Find how much of each source is wanted, and the rate at which it is reached.
+
+        Raises:
+            UserError: weights or fractions do not name the sources that the corpus has.
+        """
+        bins = _histogram(observations)
+        available = {source: int(sizes.sum()) for source, sizes in sorted(bins.items())}
+        wanted, notes = self.wanted(available)
+        rates = _rates(observations, bins, wanted)
+        notes += [
+            f"source {source!r}: no document is small enough for its share of {goal:,} bytes"
+            for source, goal in wanted.items()
+            if goal > 0 and rates[source] == 0.0
+        ]
+        write_notes(work, notes)
+        return SampleByRate(stage=self.label, rates=rates, seed=self.seed)
+
+    def wanted(self, available: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
+        """Return how many bytes of each source are wanted, and what the user should hear.
+
+        Args:
+            available: source to bytes of text in the corpus.
+        """
+        _check_sources(self.weights or self.fractions, available, all_named=bool(self.weights))
+        if self.fractions:
+            return {s: round(size * self.fractions.get(s, 1.0)) for s, size in available.items()}, []
+        weights = {source: self.weights[source] / sum(self.weights.values()) for source in available}
+        if self.target_bytes:
+            goals = {source: round(self.target_bytes * weight) for source, weight in weights.items()}
+            short = {source: goal for source, goal in goals.items() if goal > available[source]}
+            notes = [
+                f"source {source!r} is too small: {goal:,} bytes wanted, all {available[source]:,} taken; "
+                f"lower target_bytes to {_largest(available, weights):,} to meet the weights"
+                for source, goal in short.items()
+            ]
+            return {source: min(goal, available[source]) for source, goal in goals.items()}, notes
+        total = _largest(available, weights)
+        return {source: min(round(total * weight), available[source]) for source, weight in weights.items()}, []
+
+
+def _largest(available: Mapping[str, int], weights: Mapping[str, float]) -> int:
+    """Return the bytes of the largest mixture in which every source meets its weight without repetition."""
+    return round(min((available[source] / weight for source, weight in weights.items() if weight), default=0))
+
+
+def _check_sources(named: Mapping[str, float], available: Mapping[str, int], *, all_named: bool) -> None:
+    if not available:
+        return
+    have = ", ".join(f"{source} ({size:,} bytes)" for source, size in available.items())
+    unknown = [source for source, value in named.items() if not available.get(source) and (value or not all_named)]
+    if unknown:
+        raise UserError(f"mix: no text of source {', '.join(map(repr, unknown))} has come this far; there are: {have}")
+    missing = [source for source in available if source not in named]
+    if missing and all_named:
+        raise UserError(
+            f"mix: weights name no {', '.join(map(repr, missing))}; give each source a weight (0 leaves it out); there are: {have}"
+        )
+
+
+def _sources(batch: Batch) -> list[str]:
+    return [source or NO_SOURCE for source in batch.column("source")]
+
+
+def _fractions(batch: Batch, seed: int) -> list[float]:
+    guard.working_on(int(batch.numbers[0]) if len(batch) else -1, batch=True)
+    return [
+        fraction_of(id or "", clean_text(text), seed) for id, text in zip(batch.column("id"), batch.texts, strict=True)
+    ]
+
+
+def _histogram(observations: Observations) -> dict[str, np.ndarray]:
+    """Return, by source, the bytes of text in each of `BINS` ranges of the fraction."""
+    bins: dict[str, np.ndarray] = {}
+    for frame in map(pl.DataFrame, observations):
+        for (source,), rows in frame.group_by("source"):
+            sizes = bins.setdefault(str(source), np.zeros(BINS, np.int64))
+            np.add.at(sizes, (rows["fraction"].to_numpy() * BINS).astype(np.int64), rows["bytes"].to_numpy())
+    return bins
+
+
+def _rates(observations: Observations, bins: Mapping[str, np.ndarray], wanted: Mapping[str, int]) -> dict[str, float]:
+    """Return the rate of each source: its documents below that fraction are as many as fit into what is wanted.
+
+    The histogram tells the bin in which a source is cut; only documents of that bin are held in memory.
+    """
+    edges = {
+        source: int(np.searchsorted(np.cumsum(sizes), wanted[source], side="right")) for source, sizes in bins.items()
+    }
+    cut = {source: edge for source, edge in edges.items() if edge < BINS and wanted[source]}
+    rates = {source: 1.0 if edge == BINS else 0.0 for source, edge in edges.items()}
+    found: dict[str, list[pl.DataFrame]] = {source: [] for source in cut}
+    for frame in map(pl.DataFrame, observations):
+        for source, edge in cut.items():
+            inside = (pl.col("fraction") * BINS).floor() == edge
+            found[source].append(frame.filter((pl.col("source") == source) & inside).select("fraction", "bytes"))
+    for source, edge in cut.items():
+        before = int(bins[source][:edge].sum())
+        rows = pl.concat(found[source]).group_by("fraction").agg(pl.col("bytes").sum()).sort("fraction")
+        over = np.flatnonzero(before + np.cumsum(rows["bytes"].to_numpy()) > wanted[source])
+        rates[source] = float(rows["fraction"][int(over[0])])
+        if before == 0 and over[0] == 0:
+            rates[source] = 0.0
+    return rates

@@ -1,0 +1,1 @@
+"""The published rule sets: Gopher, C4, FineWeb."""

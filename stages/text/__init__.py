@@ -1,0 +1,1 @@
+"""What stages share: words, shingles and their kernels."""

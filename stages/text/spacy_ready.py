@@ -1,0 +1,5 @@
+"""spaCy's English pipeline, loaded on import: for the fork server, so that workers need not each load it."""
+
+from stages.text import spacy_split
+
+spacy_split.seams()

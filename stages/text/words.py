@@ -1,0 +1,204 @@
+"""Words: the units that rules count, split once per document and shared by all stages.
+
+    document.view(spacy_words).numbers
+
+`spacy_words` are those of spaCy's blank English pipeline, the unit of datatrove's published rules: punctuation
+marks are words, ``don't`` is ``do`` and ``n't``. `whitespace_words` are runs without white space.
+`character_words` are for scripts written without spaces: each letter of Chinese, Japanese, Thai, Lao, Khmer and
+Burmese is a word, with the marks that belong to it; elsewhere runs of letters and digits are, and single marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import regex
+
+from pipeline.documents import clean_text
+from stages.text import kernels, spacy_split
+from stages.text.vocabulary import Vocabulary
+
+Unit = Literal["spacy", "whitespace", "characters"]
+"""Names of `UNITS`, as stages have them for a parameter."""
+
+_UNSPACED = "".join(rf"\p{{Script={s}}}" for s in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"))
+_CHARACTER = regex.compile(
+    rf"[[{_UNSPACED}]&&\p{{L}}]\p{{M}}*+|[[\p{{L}}\p{{N}}\p{{M}}]--[[{_UNSPACED}]&&\p{{L}}]]++|.",
+    regex.V1 | regex.DOTALL,
+)
+
+
+_CHUNK = re.compile(r"\S+")
+
+
+class Words:
+    """The words of one text.
+
+    Attributes:
+        numbers: int32, shape (words,): the number of each word; equal words have equal numbers.
+        vocabulary: what is known of each number.
+    """
+
+    __slots__ = ("numbers", "vocabulary")
+
+    def __init__(self, numbers: np.ndarray, vocabulary: Vocabulary):
+        self.numbers = numbers
+        self.vocabulary = vocabulary
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def texts(self) -> list[str]:
+        """The words as strings."""
+        return list(map(self.vocabulary.words.__getitem__, self.numbers.tolist()))
+
+
+class _Splitter:
+    """Splits texts into words of one unit, and remembers what each chunk of text is made of."""
+
+    def __init__(self, split: Callable[[Sequence[str]], list[Sequence[str]]]):
+        self._split = split
+        self._vocabulary = self._new()
+
+    def _new(self) -> Vocabulary:
+        return Vocabulary(self._split)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the vocabulary that the next document is to use."""
+        if self._vocabulary.is_full:
+            self._vocabulary = self._new()
+        return self._vocabulary
+
+    def words(self, text: str) -> Words:
+        known = self.vocabulary()
+        return self._expanded(known.numbers(text.split()), known)
+
+    @staticmethod
+    def _expanded(chunks: np.ndarray, known: Vocabulary) -> Words:
+        start, count = known.word_start.array, known.word_count.array
+        return Words(kernels.expand(chunks, start, count, known.word_of.array), known)
+
+
+class _SpacySplitter(_Splitter):
+    """Splits chunk by chunk, and where a seam of two chunks matters, as a whole."""
+
+    def _new(self) -> Vocabulary:
+        return Vocabulary(self._split, spacy_split.edges)
+
+    def words(self, text: str) -> Words:
+        known = self.vocabulary()
+        texts = text.split()
+        chunks = known.numbers(texts)
+        if not self.has_seam(texts, chunks, known):
+            return self._expanded(chunks, known)
+        if "\n" in text:  # a line break is a token, over which no special case reaches
+            return Words(np.concatenate([self._line(line, known) for line in text.split("\n")]), known)
+        return Words(self._line(text, known), known)
+
+    def _line(self, line: str, known: Vocabulary) -> np.ndarray:
+        texts = line.split()
+        chunks = known.numbers(texts)
+        if not self.has_seam(texts, chunks, known) or any(map(spacy_split.is_endless, texts)):
+            return self._expanded(chunks, known).numbers
+        tokens = [token for _, token in spacy_split.split_text(clean_text(line)) if not token.isspace()]
+        return known.words_of(tokens)
+
+    @staticmethod
+    def has_seam(texts: Sequence[str], chunks: np.ndarray, known: Vocabulary) -> bool:
+        """Tell whether two neighbours of `texts`, whose numbers are `chunks`, may meet in a seam."""
+        places = kernels.meetings(chunks, known.edges.array)
+        return any(spacy_split.seams().between(texts[place], texts[place + 1]) for place in places.tolist())
+
+
+_SPACY = _SpacySplitter(spacy_split.split_chunks)
+_WHITESPACE = _Splitter(lambda chunks: [(chunk,) for chunk in chunks])
+_CHARACTERS = _Splitter(lambda chunks: [_CHARACTER.findall(chunk) for chunk in chunks])
+
+
+def spacy_words(text: str) -> Words:
+    """Return the words of `text` as spaCy 3.8's blank English pipeline splits it; white space is no word.
+
+    Runs of very many marks without white space, on which spaCy takes seconds, are one word (`spacy_split.MOST_WORK`).
+    """
+    return _SPACY.words(text)
+
+
+def whitespace_words(text: str) -> Words:
+    """Return the runs of `text` without white space."""
+    return _WHITESPACE.words(text)
+
+
+def character_words(text: str) -> Words:
+    """Return the words of `text` where each letter of a script written without spaces is a word."""
+    return _CHARACTERS.words(text)
+
+
+UNITS: Mapping[str, Callable[[str], Words]] = {
+    "spacy": spacy_words,
+    "whitespace": whitespace_words,
+    "characters": character_words,
+}
+"""The units by name; each a view of a document."""
+
+
+def count_sentences(text: str) -> int:
+    """Return how many sentences `text` has, as spaCy 3.8's rule-based sentencizer divides it; of nothing, one."""
+    return len(_sentence_ends(clean_text(text))) + 1
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of `text`, which joined are `text`, as spaCy 3.8's sentencizer divides it.
+
+    White space between two sentences belongs to the second. A lone surrogate becomes U+FFFD.
+    """
+    text = clean_text(text)
+    ends = _sentence_ends(text).tolist()
+    return [text[a:b] for a, b in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+def _sentence_ends(text: str) -> np.ndarray:
+    """Return int64: where each sentence of `text` but the last ends."""
+    known = _SPACY.vocabulary()
+    texts = text.split()
+    chunks = known.numbers(texts)
+    if _SPACY.has_seam(texts, chunks, known) and not any(map(spacy_split.is_endless, texts)):
+        tokens = [(at, token) for at, token in spacy_split.split_text(text) if not token.isspace()]
+        chunks = np.arange(len(tokens), dtype=np.int32)
+        word_of = known.words_of([token for _, token in tokens])
+        start, count = np.arange(len(tokens), dtype=np.int64), np.ones(len(tokens), np.int32)
+        offsets = np.array([at for at, _ in tokens], np.int64)
+        ends = offsets + [len(token) for _, token in tokens]
+    else:
+        start, count, word_of = known.word_start.array, known.word_count.array, known.word_of.array
+        offsets, ends = _places(texts, text)
+    gaps = _gaps(text, offsets, ends)
+    return kernels.sentence_ends(chunks, offsets, gaps, start, count, word_of, known.length.array, known.flags.array)
+
+
+def _places(texts: Sequence[str], text: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return int64: where each of the chunks `texts` of `text` begins and ends."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    if " ".join(texts) == text:
+        ends = np.cumsum(lengths + 1) - 1
+        return ends - lengths, ends
+    offsets = np.fromiter((found.start() for found in _CHUNK.finditer(text)), np.int64, len(texts))
+    return offsets, offsets + lengths
+
+
+def _gaps(text: str, offsets: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return bool: whether white space that is a token stands before each piece and at the end.
+
+    A single space after something is no token; any other white space is, and so is a space at the beginning.
+    """
+    before = np.concatenate([[0], ends])
+    space = np.concatenate([offsets, [len(text)]]) - before
+    gaps = space > 1
+    gaps[0] = space[0] > 0
+    for place in np.flatnonzero(space == 1).tolist():
+        if text[before[place]] != " ":
+            gaps[place] = True
+    return gaps

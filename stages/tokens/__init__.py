@@ -1,0 +1,1 @@
+"""Tokenizers trained on the corpus, and the tokens of every document."""

@@ -1,0 +1,150 @@
+"""Tokens of every document at every vocabulary size, and the budget that they add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.documents import Batch
+from pipeline.errors import UserError
+from pipeline.stage import CorpusStage, StageFault
+from pipeline.storage import Folder, digest_file
+from stages.tokens.pretoken_counts import LADDER_FOLDER
+from tokenizer.count import Counter
+from tokenizer.ladder import LADDER_FILE, Ladder
+from tokenizer.measures import measure
+from tokenizer.report import PREFIX, TokenReport, costs, write_report
+from tokenizer.texts import Texts
+
+_MEASURES = ("bytes", "characters", "words")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenCounts(CorpusStage):
+    """Count the tokens of every document at every size of a ladder, exactly, from one encoding.
+
+    A table says of each token of the largest vocabulary how many tokens it is at each smaller size. The totals
+    by size, source and language are the token budget. No document is changed.
+    """
+
+    name: ClassVar[str] = "token_counts"
+    published: ClassVar[str] = (
+        "exact counts by decomposition of tokens; premium after Petrov et al. 2023, arXiv:2305.15425"
+    )
+    transforms: ClassVar[bool] = False
+    path_fields: ClassVar[tuple[str, ...]] = ("ladder",)
+
+    ladder: tuple[str, ...] = ()
+    """The ladder.json of a ladder trained before; empty: the ladder that pretoken_counts, just before, has trained."""
+    hidden: int = 0
+    """Width of a model, to tell what each vocabulary size costs it; 0: not told."""
+    other_parameters: float = 0.0
+    """Parameters of that model outside its embeddings."""
+    tied: bool = False
+    """Whether input and output embedding of that model are one."""
+    flat: float = 0.01
+    """Sizes that cost at most this share more than the cheapest are called flat."""
+
+    def check(self) -> None:
+        if len(self.ladder) > 1:
+            raise StageFault("ladder", f"names {len(self.ladder)} files; one ladder.json is wanted")
+        if self.ladder and not self.ladder[0].endswith(LADDER_FILE):
+            raise StageFault("ladder", f"{self.ladder[0]} is no {LADDER_FILE}")
+        if (self.hidden > 0) != (self.other_parameters > 0):
+            raise StageFault("hidden", "give hidden and other_parameters together")
+
+    def resources(self) -> dict[str, str]:
+        return {"ladder": digest_file(self.ladder[0])} if self.ladder else {}
+
+    def observe(self, batch: Batch) -> pa.Table:
+        """Return id, source, language, bytes, characters, words, and tokens at each size, a row a document."""
+        texts = Texts.of(batch.data.column("text"))
+        columns: dict[str, Any] = {
+            name: pa.array(batch.column(name), pa.large_string()) for name in ("id", "source", "language")
+        }
+        measured = measure(texts)
+        columns.update({name: measured[:, k] for k, name in enumerate(_MEASURES)})
+        folder = self._ladder_folder(batch.folder)
+        if folder is not None:
+            counter = _counter(folder)
+            tokens = counter.count(texts)
+            columns.update({f"{PREFIX}{size}": tokens[:, k] for k, size in enumerate(counter.ladder.vocab_sizes)})
+        return pa.table(columns)
+
+    def _ladder_folder(self, decision: Folder | None) -> str | None:
+        """Where the ladder lies: as the recipe says, else in the decision of the stage before."""
+        if self.ladder:
+            return self.ladder[0].removesuffix(f"/{LADDER_FILE}")
+        if decision is not None and (decision / LADDER_FOLDER).exists(LADDER_FILE):
+            return (decision / LADDER_FOLDER).url
+        return None
+
+    def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> None:
+        """Write ``token_budget.json``, and ``report/`` with one row per size and source or language."""
+        report = TokenReport()
+        for table in observations:
+            report.add(table)
+        if not report.columns:
+            raise UserError(
+                "token_counts: no tokenizer to count by; put pretoken_counts right before it, or name a ladder.json (ladder)"
+            )
+        rows = report.rows()
+        budget = self.budget(report, rows)
+        work.put_json("token_budget.json", budget)
+        write_report(rows, work / "report")
+        if budget.get("costs"):
+            write_report(budget["costs"], work / "report", "costs")
+
+    def budget(self, report: TokenReport, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the content of ``token_budget.json`` but the recipe's name."""
+        whole = report.sums()[0]
+        corpus = {key: whole[key] or 0 for key in ("documents", *_MEASURES)}
+        tokenizers = [self._tokenizer(column, rows) for column in report.columns]
+        budget: dict[str, Any] = {"corpus": corpus, "tokenizers": tokenizers}
+        if self.hidden:
+            sizes = {row["vocab_size"]: row["tokens"] for row in tokenizers}
+            budget["costs"] = costs(sizes, self.hidden, self.other_parameters, tied=self.tied, within=self.flat)
+        return budget
+
+    def _tokenizer(self, column: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        size = int(column.removeprefix(PREFIX))
+        mine = [row for row in rows if row["tokenizer"] == str(size)]
+        whole = next(row for row in mine if row["group"] == "all")
+        place = self.ladder[0].removesuffix(LADDER_FILE) if self.ladder else f"{LADDER_FOLDER}/"
+        groups = {
+            f"by_{group}": {row["name"]: _group(row) for row in mine if row["group"] == group}
+            for group in ("source", "language")
+        }
+        return {
+            "vocab_size": size,
+            "path": f"{place}{size}/tokenizer.json",
+            "tokens": whole["tokens"],
+            "bytes_per_token": whole["bytes_per_token"] or 0.0,
+            "characters_per_token": whole["characters_per_token"] or 0.0,
+            "tokens_per_word": whole["tokens_per_word"] or 0.0,
+            **groups,
+            "quantiles": whole["quantiles"],
+            "share_over": whole["share_over"],
+        }
+
+
+def _group(row: dict[str, Any]) -> dict[str, Any]:
+    kept = (
+        "documents",
+        *_MEASURES,
+        "tokens",
+        "bytes_per_token",
+        "tokens_per_word",
+        "premium_per_character",
+        "premium_per_byte",
+    )
+    return {key: row[key] for key in kept}
+
+
+@lru_cache(maxsize=1)
+def _counter(folder: str) -> Counter:
+    return Counter(Ladder.load(Folder(folder)))

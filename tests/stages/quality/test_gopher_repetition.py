@@ -1,0 +1,125 @@
+"""Gopher's repetition rules, their kernels against plain Python, and all of them against datatrove."""
+
+import collections
+
+import pytest
+from datatrove.pipeline.filters import GopherRepetitionFilter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.documents import Batch, Document
+from pipeline.stage import Drop, StageFault
+from stages.quality.gopher_repetition import GopherRepetition, repeated_characters, repeats, top_characters
+from stages.text.words import whitespace_words
+from tests.stages import published
+
+
+def rule(text, **parameters):
+    return published.verdict(GopherRepetition(**parameters), text)[0]
+
+
+VARIED = " ".join(f"word{n} thing{n * 7}" for n in range(60))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "empty"),
+        ("One.\n\nOne.\n\nOne.\n\n" + VARIED, "dup_para_frac"),
+        ("a b\n\n" * 1 + "\n\n".join([VARIED, VARIED, "x", "y", "z"]), "dup_para_char_frac"),
+        ("One.\nOne.\nOne.\n" + VARIED, "dup_line_frac"),
+        ("\n".join([VARIED, VARIED, "x", "y", "z"]), "dup_line_char_frac"),
+        ("of course " * 10 + VARIED[:100], "top_2_gram"),
+        (f"{VARIED} {VARIED}", "duplicated_5_n_grams"),
+    ],
+)
+def test_each_rule_drops_what_breaks_it(text, expected):
+    assert rule(text) == expected
+
+
+def test_varied_text_stays():
+    assert rule(VARIED) is None
+
+
+def test_a_drop_says_what_was_measured():
+    text = "One.\n\nOne.\n\nOne.\n\n" + VARIED
+    assert GopherRepetition().judge(Document(text)) == Drop("dup_para_frac", 0.5, 0.3)
+
+
+def test_a_threshold_of_zero_switches_a_rule_off():
+    text = "One.\n\nOne.\n\nOne.\n\n" + VARIED
+    assert rule(text, dup_para_frac=0, dup_line_frac=0) is None
+
+
+def test_sizes_left_out_are_not_counted():
+    text = "of course " * 10 + VARIED[:100]
+    assert rule(text, top_n_grams=(), dup_n_grams=()) is None
+
+
+def test_signals_are_written_for_what_stays():
+    outcome = GopherRepetition(signals=True).apply(Batch.of([VARIED, ""]))
+    assert outcome.kept.column("gopher_repetition.dup_line_frac") == [0.0]
+    assert outcome.kept.column("gopher_repetition.top_2_gram")[0] > 0
+
+
+def test_a_size_given_twice_is_refused():
+    with pytest.raises(StageFault, match="once"):
+        GopherRepetition(top_n_grams=((2, 0.2), (2, 0.3))).check()
+    with pytest.raises(StageFault, match="1 to 1000"):
+        GopherRepetition(dup_n_grams=((0, 0.2),)).check()
+
+
+few_words = st.lists(st.sampled_from(["a", "aa", "b", "ab", "ba", "c", "é😀"]), max_size=60)
+
+
+@settings(max_examples=300, deadline=None)
+@given(few_words, st.integers(1, 6))
+def test_the_most_frequent_ngram_is_the_first_seen_of_the_most_frequent(words, n):
+    grams = [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+    expected = 0
+    if grams:
+        gram, count = collections.Counter(grams).most_common(1)[0]
+        expected = len(gram) * count
+    assert top_characters(whitespace_words(" ".join(words)), n) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(few_words, st.integers(1, 6))
+def test_ngrams_are_the_same_where_their_letters_are_wherever_words_end(words, n):
+    seen, expected, at = set(), 0, 0
+    while at < len(words) - n + 1:
+        gram = "".join(words[at : at + n])
+        if gram in seen:
+            expected += len(gram)
+            at += n
+        else:
+            seen.add(gram)
+            at += 1
+    assert repeated_characters(whitespace_words(" ".join(words)), n) == expected
+
+
+@given(st.lists(st.sampled_from(["", "a", "bb", "ccc"])))
+def test_repeats_are_what_has_stood_before(parts):
+    again = [part for n, part in enumerate(parts) if part in parts[:n]]
+    assert repeats(parts) == (len(again), sum(map(len, again)))
+
+
+OFF = {"dup_line_frac": 0, "dup_para_frac": 0, "dup_line_char_frac": 0, "dup_para_char_frac": 0}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(published.texts, published.prose), st.sampled_from([{}, OFF, {**OFF, "top_n_grams": ()}]))
+def test_the_verdict_is_datatroves(text, parameters):
+    ours = published.verdict(GopherRepetition(**parameters), text)
+    assert ours == published.published_verdict(GopherRepetitionFilter(**parameters), text)
+
+
+@pytest.mark.real
+def test_the_verdict_on_real_documents_is_datatroves():
+    documents = published.real_documents()
+    if not documents:
+        pytest.skip("no real documents here")
+    for parameters in ({}, OFF):
+        stage, theirs = GopherRepetition(**parameters), GopherRepetitionFilter(**parameters)
+        for text in documents:
+            assert published.verdict(stage, text) == published.published_verdict(theirs, text)

@@ -1,0 +1,90 @@
+import json
+
+import pytest
+
+from pipeline.corpus import Corpus, LocalTasks, Observations, part
+from pipeline.documents import Batch
+from pipeline.errors import UserError
+from pipeline.stage import StageFault
+from pipeline.storage import Folder
+from stages.tokens.pretoken_counts import PretokenCounts
+from tests.tokenizer.oracles import MIXED, as_dict, counts_by_python, english, ladder_of
+from tokenizer.ladder import Ladder
+from tokenizer.patterns import pattern_of
+
+TEXTS = [*MIXED, *(english(seed) for seed in range(14))]
+
+
+def decided(stage: PretokenCounts, shards: list[list[list[str]]], folder) -> Folder:
+    """Observe shards, each given in batches, and decide; return the folder of the decision."""
+    observed, work = Folder(str(folder / "observed")), Folder(str(folder / "work"))
+    for number, batches in enumerate(shards):
+        observed.put_table(f"{part(number)}.parquet", stage.combine([stage.observe(Batch.of(b)) for b in batches]))
+    numbers = tuple(range(len(shards)))
+    assert (
+        stage.decide(Observations(observed, numbers), Corpus(Folder(str(folder)), numbers), LocalTasks(), work) is None
+    )
+    return work
+
+
+def test_the_observation_of_a_shard_is_its_pretokens_counted():
+    stage = PretokenCounts(pattern="gpt2")
+    table = stage.combine([stage.observe(Batch.of(TEXTS[:5])), stage.observe(Batch.of(TEXTS[5:]))])
+    assert as_dict(table) == counts_by_python(TEXTS, pattern_of("gpt2"))
+
+
+def test_any_cut_into_shards_and_batches_trains_the_same_bytes(tmp_path):
+    stage = PretokenCounts(vocab_sizes=(300, 600))
+    one = decided(stage, [[TEXTS]], tmp_path / "one")
+    many = decided(stage, [[TEXTS[k::7][:2], [], TEXTS[k::7][2:]] for k in range(7)], tmp_path / "many")
+    assert one.names() == many.names()
+    assert all(one.get(name) == many.get(name) for name in one.names())
+
+
+def test_the_ladder_is_that_of_the_texts(tmp_path):
+    work = decided(PretokenCounts(vocab_sizes=(300, 600)), [[TEXTS]], tmp_path)
+    assert Ladder.load(work / "tokenizer") == ladder_of(TEXTS, (300, 600), special=("<|endoftext|>",))
+    assert {f"tokenizer/{size}/tokenizer.json" for size in (300, 600)} < set(work.names())
+    assert [row["vocab_size"] for row in json.loads(work.get("tokenizer/unused.json"))] == [300, 600]
+
+
+def test_other_sizes_are_trained_from_the_same_counts():
+    stage = PretokenCounts(vocab_sizes=(300,))
+    same = PretokenCounts(vocab_sizes=(300, 600), special_tokens=(), min_frequency=3, memory_mb=8)
+    assert stage.observation_identity() == same.observation_identity()
+    assert stage.fingerprint() != same.fingerprint()
+    for change in ({"pattern": "o200k"}, {"sample": 0.5}):
+        assert PretokenCounts(vocab_sizes=(300,), **change).observation_identity() != stage.observation_identity()
+
+
+def test_a_sample_is_taken_by_ids():
+    stage = PretokenCounts(vocab_sizes=(300,), sample=0.5)
+    some = as_dict(stage.observe(Batch.of([f"word{n}" for n in range(200)])))
+    again = as_dict(stage.observe(Batch.of([f"word{n}" for n in range(100)])))
+    assert 0 < sum(some.values()) < 500
+    assert again.keys() <= some.keys()
+
+
+def test_hostile_texts_are_counted():
+    texts = ["", "\0", "\ud800", "a" * 300_000, "שלום", "\ufffd"]
+    assert sum(as_dict(PretokenCounts().observe(Batch.of(texts))).values()) >= 5
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"vocab_sizes": (600, 300)}, "vocab_sizes"),
+        ({"pattern": "gpt9"}, "pattern"),
+        ({"sample": 2.0}, "sample"),
+        ({"memory_mb": 0}, "memory_mb"),
+    ],
+)
+def test_parameters_that_cannot_work_are_found_before_any_work(change, key):
+    with pytest.raises(StageFault) as fault:
+        PretokenCounts(**change).check()
+    assert fault.value.key == key
+
+
+def test_an_empty_corpus_is_a_fault_that_says_so(tmp_path):
+    with pytest.raises(UserError, match="no text to train on"):
+        decided(PretokenCounts(vocab_sizes=(300,)), [[[""]]], tmp_path)
