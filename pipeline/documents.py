@@ -32,8 +32,8 @@ INPUT_FIELDS: tuple[pa.Field, ...] = (
 )
 """What readers deliver. Other columns of Parquet inputs are carried behind these under their own names and types."""
 
-POSITION_BITS = 40
-"""A position is ``shard << POSITION_BITS | row``: what decisions name a document by."""
+POSITION_BITS = 32
+"""A position is ``shard << POSITION_BITS | row``: what decisions name a document by. 2^31 shards of 2^32 rows."""
 
 
 def clean_text(text: str) -> str:
@@ -99,10 +99,11 @@ class Batch:
         data: RecordBatch, one row a document.
         shard: number of the split or shard the documents were read from.
         numbers: int64, shape (rows,): each document's number within that split or shard.
-        folder: where files named by a decision stage lie; None outside a run.
+        folder: where the files of the decision that is being applied lie; None outside a run.
+        inputs: folders of the products that a corpus stage takes, by product.
     """
 
-    __slots__ = ("_documents", "data", "folder", "numbers", "shard")
+    __slots__ = ("_documents", "data", "folder", "inputs", "numbers", "shard")
 
     def __init__(
         self,
@@ -111,12 +112,14 @@ class Batch:
         shard: int = 0,
         numbers: np.ndarray | None = None,
         folder: Folder | None = None,
+        inputs: Mapping[str, Folder] | None = None,
         documents: list[Document] | None = None,
     ):
         self.data = data
         self.shard = shard
         self.numbers = np.arange(data.num_rows, dtype=np.int64) if numbers is None else numbers
         self.folder = folder
+        self.inputs = inputs or {}
         self._documents = documents
 
     @classmethod
@@ -156,9 +159,9 @@ class Batch:
 
     def select(self, rows: Sequence[int]) -> Batch:
         """Return the documents at `rows`, in that order; their views come along."""
-        if len(rows) == len(self):
-            return self
         index = np.asarray(rows, np.int64)
+        if len(index) == len(self) and bool((index == np.arange(len(self))).all()):
+            return self
         documents = None if self._documents is None else [self._documents[row] for row in rows]
         return self._like(self.data.take(pa.array(index)), self.numbers[index], documents)
 
@@ -190,7 +193,9 @@ class Batch:
         return self._like(self.data.select(keep), self.numbers, self._documents)
 
     def _like(self, data: pa.RecordBatch, numbers: np.ndarray, documents: list[Document] | None) -> Batch:
-        batch = Batch(data, shard=self.shard, numbers=numbers, folder=self.folder, documents=documents)
+        batch = Batch(
+            data, shard=self.shard, numbers=numbers, folder=self.folder, inputs=self.inputs, documents=documents
+        )
         batch._bind()
         return batch
 

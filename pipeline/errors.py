@@ -32,3 +32,15 @@ class StorageError(UserError):
 
 class AccountingError(Exception):
     """A tally that does not balance: read != kept + dropped + failed. A defect of ours or of a stage, never the user's."""
+
+
+class EnvironmentFault(UserError):
+    """Something around the run that has to be mended: a missing model, a library that cannot be imported."""
+
+
+def is_environment(error: BaseException) -> bool:
+    """Return whether `error` is a fault of the environment, for which no document can be blamed.
+
+    Storage, memory, missing files and modules: the task is tried again, and then the run stops.
+    """
+    return isinstance(error, (StorageError, EnvironmentFault, OSError, MemoryError, ImportError))

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.metadata
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from pipeline.documents import Batch, Document, text_array
+from pipeline.errors import is_environment
 from pipeline.guard import guard
-
-if TYPE_CHECKING:
-    from pipeline.corpus import Corpus, Observations, Tasks
-    from pipeline.storage import Folder
 
 
 class StageFault(ValueError):
@@ -79,6 +78,7 @@ class Removal:
         row: row of the document in the batch that the stage was given.
         kind: ``document`` (dropped), ``span`` (removed from a document that stays) or ``failed``.
         text: the removed span; for documents the engine fills in the text.
+        partner, partner_id: position and id of the document kept in this one's place.
     """
 
     row: int
@@ -88,6 +88,8 @@ class Removal:
     threshold: float | None = None
     detail: str = ""
     text: str | None = None
+    partner: int | None = None
+    partner_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -112,6 +114,8 @@ class Stage:
         adds: columns it adds, with their types.
         removes: columns that it takes away.
         preload: modules, beside its own, that are imported once for all workers instead of by each.
+        libraries: distributions whose installed version decides what the stage makes of a document; belongs to the
+            fingerprint, so that an upgrade never mixes with what was made before.
     """
 
     name: ClassVar[str] = ""
@@ -121,6 +125,7 @@ class Stage:
     needs: ClassVar[tuple[str, ...]] = ("text",)
     removes: ClassVar[tuple[str, ...]] = ()
     preload: ClassVar[tuple[str, ...]] = ()
+    libraries: ClassVar[tuple[str, ...]] = ()
 
     @property
     def adds(self) -> tuple[pa.Field, ...]:
@@ -139,19 +144,34 @@ class Stage:
         """Digests of what the stage loads beside its parameters (models, word lists, evaluation files)."""
         return {}
 
+    def load(self) -> None:
+        """Load models, indexes and compiled code. Called once in each worker before its first document: what it raises
+        is a fault of the environment and ends the run, never a document's."""
+
     def identity(self) -> dict[str, Any]:
-        """What tells this stage from another: name, version, every parameter, and the digests of its resources."""
+        """What tells this stage from another: name, version, every parameter, the digests of its resources and the
+        versions of its libraries."""
         parameters = {k: v for k, v in dataclasses.asdict(self).items() if k not in self.path_fields}
         return {
             "stage": self.name,
             "version": self.version,
             "parameters": parameters,
             "resources": dict(sorted(self.resources().items())),
+            "libraries": {name: installed_version(name) for name in sorted(self.libraries)},
         }
 
     def fingerprint(self) -> str:
         """Return 16 hex digits of SHA-256 over `identity`."""
         return digest_of(self.identity())
+
+
+@cache
+def installed_version(distribution: str) -> str:
+    """Return the version of `distribution` that is installed here, or ``""`` where there is none."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def digest_of(value: Any) -> str:
@@ -162,7 +182,17 @@ def digest_of(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class MapStage(Stage):
-    """A stage that needs to see no more than a batch at a time; any split into batches gives the same result."""
+    """A stage that needs to see no more than a batch at a time; any split into batches gives the same result.
+
+    Class attributes:
+        costly: its outcome is kept on disk (the pass ends behind it), so that a change of a later stage reads that and
+            never pays for this stage again.
+        only_drops: it takes documents out and changes nothing in those that stay. A pass of such stages writes which
+            rows are left instead of their texts.
+    """
+
+    costly: ClassVar[bool] = False
+    only_drops: ClassVar[bool] = False
 
     def apply(self, batch: Batch) -> Outcome:
         """Return what is kept of `batch` and what was removed from it, with reasons."""
@@ -194,6 +224,8 @@ class DocumentStage(MapStage):
                 try:
                     verdict = self.judge(document)
                 except Exception as error:  # one document's fault is one counted outcome
+                    if is_environment(error):
+                        raise
                     removed.append(failure(row, error))
                     continue
             if isinstance(verdict, Drop):
@@ -233,39 +265,3 @@ class DocumentStage(MapStage):
 def failure(row: int, error: BaseException) -> Removal:
     """Return the ledger line of a document whose processing raised `error`."""
     return Removal(row, type(error).__name__, "failed", detail=str(error)[:1000])
-
-
-@dataclass(frozen=True, kw_only=True)
-class CorpusStage(Stage):
-    """A stage that must see the whole corpus before it can act.
-
-    `observe` runs on every batch and `combine` once per shard; what they return is kept as a shard on disk.
-    `decide` runs once and answers an ordinary map stage, whose bulk lies in files it has written into `work`;
-    or None where nothing changes in the documents (`transforms` is then False).
-    """
-
-    transforms: ClassVar[bool] = True
-
-    def observe(self, batch: Batch) -> pa.Table:
-        """Return what the decision needs to know of `batch`; `batch.positions` names its documents."""
-        raise NotImplementedError
-
-    def combine(self, tables: list[pa.Table]) -> pa.Table:
-        """Return one shard's observation from those of its batches (at least one, perhaps of no rows)."""
-        return pa.concat_tables(tables)
-
-    def observation_identity(self) -> dict[str, Any]:
-        """What `observe` depends on; a parameter used by `decide` alone may be left out, so that changing it
-        does not observe the corpus again."""
-        return self.identity()
-
-    def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> MapStage | None:
-        """Return the decision.
-
-        Args:
-            observations: the observed shards, read one at a time.
-            corpus: the documents of this pass, read by position.
-            tasks: runs pure functions on the run's executor; their results resume like any other work.
-            work: folder of this decision; files written there are found again by the decision as `batch.folder`.
-        """
-        raise NotImplementedError

@@ -20,7 +20,8 @@ from pipeline.passes import apply_stage, observe_batch
 from pipeline.plan import schema_after
 from pipeline.recipe import build_stage, stage_from
 from pipeline.registry import stage_class, stage_names
-from pipeline.stage import CorpusStage, DocumentStage, MapStage, Stage
+from pipeline.corpus_stage import CorpusStage
+from pipeline.stage import DocumentStage, MapStage, Stage
 from pipeline.storage import Folder, encode_table
 
 ENGLISH = (

@@ -13,7 +13,8 @@ from typing import Any
 
 from pipeline.errors import UserError
 from pipeline.registry import stage_class, stage_names
-from pipeline.stage import CorpusStage, Stage
+from pipeline.corpus_stage import CorpusStage
+from pipeline.stage import Stage
 
 
 def add_parser(commands: Any) -> None:

@@ -15,7 +15,8 @@ from pipeline.corpus import Corpus, Observations, Tasks
 from pipeline.documents import Batch, clean_text
 from pipeline.errors import UserError
 from pipeline.guard import guard
-from pipeline.stage import CorpusStage, MapStage, Outcome, Removal, StageFault
+from pipeline.corpus_stage import CorpusStage
+from pipeline.stage import MapStage, Outcome, Removal, StageFault
 from pipeline.storage import Folder
 from stages.dedup.duplicates import write_notes
 

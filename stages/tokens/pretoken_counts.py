@@ -10,7 +10,8 @@ import pyarrow as pa
 from pipeline.corpus import Corpus, Observations, Tasks
 from pipeline.documents import Batch
 from pipeline.errors import UserError
-from pipeline.stage import CorpusStage, StageFault
+from pipeline.corpus_stage import CorpusStage
+from pipeline.stage import StageFault
 from pipeline.storage import Folder
 from tokenizer.outputs import write_ladder
 from tokenizer.patterns import pattern_of

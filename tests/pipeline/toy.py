@@ -15,7 +15,8 @@ from pipeline.decisions import DROP_SCHEMA, DropPositions
 from pipeline.documents import Batch, Document
 from pipeline.readers import InputFile
 from pipeline.recipe import LedgerOptions, Limits, Recipe
-from pipeline.stage import CorpusStage, DocumentStage, Drop, Keep, MapStage, Outcome, Stage, Verdict
+from pipeline.corpus_stage import CorpusStage
+from pipeline.stage import DocumentStage, Drop, Keep, MapStage, Outcome, Stage, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.corpus import Corpus, LocalTasks, Observations, part
+from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
 from pipeline.documents import Batch, text_array
-from pipeline.stage import CorpusStage, Removal
+from pipeline.corpus_stage import CorpusStage
+from pipeline.stage import Removal
 from pipeline.storage import Folder
 
 
@@ -40,11 +41,11 @@ def run(
     root, work = Folder(str(folder / "documents")), Folder(str(folder / "work"))
     observed = Folder(str(folder / "observed"))
     for number, shard in enumerate(shards):
-        root.put_table(f"{part(number)}.parquet", shard)
-        tables = [stage.observe(batch) for batch in _batches(shard, number, rows, None)]
-        observed.put_table(f"{part(number)}.parquet", stage.combine(tables))
-    numbers = tuple(range(len(shards)))
-    decision = stage.decide(Observations(observed, numbers), Corpus(root, numbers), tasks or LocalTasks(), work)
+        root.put_table(f"part-{number}.parquet", shard)
+        tables = [stage.observe(batch) for batch in _batches(shard, 0, rows, None)]
+        observed.put_table(f"part-{number}.parquet", stage.combine(tables))
+    listed = Shards.write(root, [f"part-{n}" for n in range(len(shards))], [shard.num_rows for shard in shards])
+    decision = stage.decide(Observations(observed, listed), Corpus(root, listed), tasks or LocalTasks(), work)
     assert decision is not None
     result = Result(notes=json.loads(work.get("notes.json")) if work.exists("notes.json") else [])
     for number, shard in enumerate(shards):
