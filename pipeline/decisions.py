@@ -92,27 +92,31 @@ class DropPositions(MapStage):
     """Documents to drop."""
     digest: str
     """SHA-256 of ``drops.json``."""
+    kind: str = "document"
+    """``document`` for documents dropped, ``failed`` for those that the corpus stage could not observe."""
 
     @property
     def label(self) -> str:
         return self.stage
 
     @classmethod
-    def write(cls, stage: str, drops: pa.Table, work: Folder) -> DropPositions:
+    def write(cls, stage: str, drops: pa.Table, work: Folder, kind: str = "document") -> DropPositions:
         """Write `drops` (columns of `DROP_SCHEMA`, each position once) into `work` and return the decision."""
         drops = drops.sort_by("position")
         starts = range(0, drops.num_rows, FILE_ROWS)
         files = [write_drops(drops.slice(at, FILE_ROWS), work, f"drop-{n:06d}.parquet") for n, at in enumerate(starts)]
-        return cls.of(stage, files, work)
+        return cls.of(stage, files, work, kind)
 
     @classmethod
-    def of(cls, stage: str, files: Sequence[dict[str, Any] | None], work: Folder) -> DropPositions:
+    def of(
+        cls, stage: str, files: Sequence[dict[str, Any] | None], work: Folder, kind: str = "document"
+    ) -> DropPositions:
         """Return the decision whose files tasks have written: answers of `write_drops`, ranges of positions apart."""
         found = sorted((f for f in files if f is not None), key=lambda f: (f["first"], f["last"], f["file"]))
         rows = sum(f["rows"] for f in found)
         data = msgspec.json.format(msgspec.json.encode({"rows": rows, "files": found}), indent=1) + b"\n"
         work.put(INDEX, data)
-        return cls(stage=stage, rows=rows, digest=hashlib.sha256(data).hexdigest())
+        return cls(stage=stage, rows=rows, digest=hashlib.sha256(data).hexdigest(), kind=kind)
 
     def check_files(self, work: Folder) -> None:
         """Raise StorageError unless every file of the decision is in `work`, whole and ours."""
@@ -136,21 +140,12 @@ class DropPositions(MapStage):
         if not hit.any():
             return Outcome(batch)
         lines = drops.take(pa.array(at[hit])).to_pylist()
-        removed = [_removal(row, line) for row, line in zip(np.flatnonzero(hit).tolist(), lines, strict=True)]
+        removed = [self._removal(row, line) for row, line in zip(np.flatnonzero(hit).tolist(), lines, strict=True)]
         return Outcome(batch.select(np.flatnonzero(~hit).tolist()), removed)
 
-
-def _removal(row: int, line: dict[str, Any]) -> Removal:
-    return Removal(
-        row,
-        line["rule"],
-        "document",
-        line["value"],
-        line["threshold"],
-        line["detail"] or "",
-        partner=line["partner"],
-        partner_id=line["partner_id"],
-    )
+    def _removal(self, row: int, line: dict[str, Any]) -> Removal:
+        partner = {"partner": line["partner"], "partner_id": line["partner_id"]}
+        return Removal(row, line["rule"], self.kind, line["value"], line["threshold"], line["detail"] or "", **partner)
 
 
 @lru_cache(maxsize=16)

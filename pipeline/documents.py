@@ -144,7 +144,7 @@ class Batch:
         """One view per document, made once and carried along by `select` and `with_columns`."""
         if self._documents is None:
             self._documents = [Document(text or "") for text in self.column("text")]
-            self._bind()
+            self.bound()
         return self._documents
 
     @property
@@ -187,6 +187,14 @@ class Batch:
         data = self.data.append_column(field, array) if index < 0 else self.data.set_column(index, field, array)
         return self._like(data, self.numbers, documents)
 
+    def replaced(self, data: pa.RecordBatch) -> Batch:
+        """Return the batch with `data` in place of its columns; the texts must be the same."""
+        return self._like(data, self.numbers, self._documents)
+
+    def numbered(self, first: int) -> Batch:
+        """Return the batch with its documents numbered from `first` on."""
+        return self._like(self.data, np.arange(first, first + len(self), dtype=np.int64), self._documents)
+
     def without(self, names: Sequence[str]) -> Batch:
         """Return the batch without columns `names`."""
         keep = [name for name in self.data.schema.names if name not in names]
@@ -196,10 +204,11 @@ class Batch:
         batch = Batch(
             data, shard=self.shard, numbers=numbers, folder=self.folder, inputs=self.inputs, documents=documents
         )
-        batch._bind()
-        return batch
+        return batch.bound()
 
-    def _bind(self) -> None:
+    def bound(self) -> Batch:
+        """Return this batch, its documents' columns taken from its data."""
         for row, document in enumerate(self._documents or ()):
             document._batch = self.data
             document._row = row
+        return self

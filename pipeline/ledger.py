@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from pipeline.documents import Batch, text_array
+from pipeline.corpus import ROW_MASK, Shards
+from pipeline.documents import POSITION_BITS, Batch, text_array
 from pipeline.stage import Removal
 
 LEDGER_SCHEMA = pa.schema(
@@ -20,9 +22,14 @@ LEDGER_SCHEMA = pa.schema(
         ("value", pa.float64()),
         ("threshold", pa.float64()),
         ("detail", pa.large_string()),
+        ("partner_id", pa.large_string()),  # of the document kept in this one's place
+        ("partner", pa.large_string()),  # where that stands: shard and row, "NAME:ROW"
         ("text", pa.large_string()),
     ]
 )
+
+CHUNK_ROWS = 4096
+"""Rows held as Python objects before they become Arrow."""
 
 
 class LedgerBuilder:
@@ -30,18 +37,29 @@ class LedgerBuilder:
 
     Args:
         text_characters: how much of a document's text is kept: the first so many characters, -1 for all.
+        shards: the corpus that positions of partners speak of.
     """
 
-    def __init__(self, text_characters: int):
-        self._limit = text_characters
-        self._rows: dict[str, list[Any]] = {name: [] for name in LEDGER_SCHEMA.names}
+    def __init__(self, text_characters: int, shards: Shards | None = None):
+        self._limit, self._partners = text_characters, shards
+        self._rows: list[dict[str, Any]] = []
+        self._chunks: list[pa.RecordBatch] = []
+        self.rows, self._bytes = 0, 0
+
+    @property
+    def bytes(self) -> int:
+        """About the bytes that the rows take."""
+        return self._bytes
 
     def add(self, **values: Any) -> None:
         """Add one row; columns not given are null."""
-        for name, column in self._rows.items():
-            column.append(values.get(name))
+        self._rows.append(values)
+        self.rows += 1
+        self._bytes += 64 + len(values.get("text") or "") + len(values.get("detail") or "")
+        if len(self._rows) >= CHUNK_ROWS:
+            self._pack()
 
-    def add_removed(self, stage: str, batch: Batch, removed: list[Removal]) -> None:
+    def add_removed(self, stage: str, batch: Batch, removed: Sequence[Removal]) -> None:
         """Add what `stage` removed from `batch`, the batch as it was before the stage."""
         if not removed:
             return
@@ -61,9 +79,16 @@ class LedgerBuilder:
                 kind=removal.kind,
                 value=removal.value,
                 threshold=removal.threshold,
-                detail=removal.detail,
+                detail=removal.detail or (f"kept {removal.partner_id}" if removal.partner_id is not None else ""),
+                partner_id=removal.partner_id,
+                partner=self._place(removal.partner),
                 text=removal.text if removal.kind == "span" else self.excerpt(removal.text or texts[row]),
             )
+
+    def _place(self, position: int | None) -> str | None:
+        if position is None or self._partners is None:
+            return None
+        return f"{self._partners.name(position >> POSITION_BITS)}:{position & ROW_MASK}"
 
     def excerpt(self, text: str | None) -> str | None:
         """Return as much of `text` as the ledger keeps."""
@@ -73,10 +98,18 @@ class LedgerBuilder:
 
     def table(self) -> pa.Table:
         """Return the rows gathered so far."""
+        self._pack()
+        return pa.Table.from_batches(self._chunks, LEDGER_SCHEMA)
+
+    def _pack(self) -> None:
+        if not self._rows:
+            return
+        columns = {field.name: [row.get(field.name) for row in self._rows] for field in LEDGER_SCHEMA}
         arrays = [
-            text_array(self._rows[field.name])
+            text_array(columns[field.name])
             if pa.types.is_large_string(field.type)
-            else pa.array(self._rows[field.name], field.type)
+            else pa.array(columns[field.name], field.type)
             for field in LEDGER_SCHEMA
         ]
-        return pa.Table.from_arrays(arrays, schema=LEDGER_SCHEMA)
+        self._chunks.append(pa.RecordBatch.from_arrays(arrays, schema=LEDGER_SCHEMA))
+        self._rows = []

@@ -77,6 +77,13 @@ class Folder:
             return False
         return True
 
+    def size(self, name: str) -> int:
+        """Return the bytes of file `name`. Raises StorageError where there is none."""
+        try:
+            return int(obstore.head(_store(self.url), name)["size"])
+        except MISSING as error:
+            raise StorageError(f"{self.url}/{name} is missing") from error
+
     def names(self, prefix: str = "") -> list[str]:
         """Return the files below this folder whose path starts with folder `prefix`, sorted, unfinished ones left out."""
         found = [item["path"] for page in obstore.list(_store(self.url), prefix or None) for item in page]
@@ -221,3 +228,18 @@ def digest_file(path: str, chunk: int = 1 << 20) -> str:
         while block := file.read(chunk):
             sha.update(block)
     return sha.hexdigest()
+
+
+def content_mark(path: str) -> str:
+    """Return what an object store says of a file's content: its ETag, or version, with its size."""
+    folder, _, name = path.rpartition("/")
+    try:
+        about = obstore.head(_store(folder), name)
+    except (BaseError, OSError) as error:
+        raise InputError(f"cannot read {path} ({_short(error)})") from error
+    return digest_text(f"{about['size']} {about.get('e_tag') or ''} {about.get('version') or about['last_modified']}")
+
+
+def digest_text(text: str) -> str:
+    """Return the SHA-256 of `text`."""
+    return hashlib.sha256(text.encode()).hexdigest()

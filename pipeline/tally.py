@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +61,11 @@ class Tally:
         """Documents dropped, all stages and rules together."""
         return _total(self.dropped)
 
+    def worst(self) -> str:
+        """Return the stage and rule under which most documents failed, in words."""
+        counts = [(n, f"{stage}: {rule}") for stage, rules in self.failed.items() for rule, n in rules.items()]
+        return "most by " + max(counts)[1] if counts else "none"
+
     def count(self, kind: str, stage: str, rule: str, number: int = 1) -> None:
         """Count `number` documents, spans or failures (`kind` as in the ledger) under `stage` and `rule`."""
         rules = {"document": self.dropped, "span": self.spans, "failed": self.failed}[kind].setdefault(stage, {})
@@ -88,24 +94,28 @@ class Tally:
         """Return the tally that `as_dict` gave."""
         return cls(**{**values, "stages": [StageTally(**stage) for stage in values["stages"]]})
 
+    def add(self, tally: Tally) -> None:
+        """Add the counts of another shard of the same pass."""
+        for name in ("read", "kept", "bytes_in", "bytes_out", "cpu_seconds", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(tally, name))
+        merge_rules(self.failed, tally.failed)
+        merge_rules(self.dropped, tally.dropped)
+        merge_rules(self.spans, tally.spans)
+        for reason, number in tally.ignored.items():
+            self.ignored[reason] = self.ignored.get(reason, 0) + number
+        if not self.stages:
+            self.stages = [StageTally(stage.stage) for stage in tally.stages]
+        for into, stage in zip(self.stages, tally.stages, strict=bool(tally.stages)):
+            into.documents_in += stage.documents_in
+            into.documents_out += stage.documents_out
+            into.cpu_seconds += stage.cpu_seconds
+
     @classmethod
     def sum(cls, tallies: Iterable[Tally]) -> Tally:
         """Return the sum of `tallies` of one pass."""
         total = cls()
         for tally in tallies:
-            for name in ("read", "kept", "bytes_in", "bytes_out", "cpu_seconds", "seconds"):
-                setattr(total, name, getattr(total, name) + getattr(tally, name))
-            merge_rules(total.failed, tally.failed)
-            merge_rules(total.dropped, tally.dropped)
-            merge_rules(total.spans, tally.spans)
-            for reason, number in tally.ignored.items():
-                total.ignored[reason] = total.ignored.get(reason, 0) + number
-            if not total.stages:
-                total.stages = [StageTally(stage.stage) for stage in tally.stages]
-            for into, stage in zip(total.stages, tally.stages, strict=True):
-                into.documents_in += stage.documents_in
-                into.documents_out += stage.documents_out
-                into.cpu_seconds += stage.cpu_seconds
+            total.add(tally)
         return total
 
 
@@ -119,3 +129,17 @@ def merge_rules(into: Rules, rules: Rules) -> None:
 
 def _total(rules: Rules) -> int:
     return sum(sum(counts.values()) for counts in rules.values())
+
+
+def too_many(failed: int, read: int, share: float) -> bool:
+    """Return whether more than `share` of the documents fail, beyond what a few might by chance.
+
+    Looked at while a run goes on, and for small inputs: the lower end of Wilson's interval at 95 % (Wilson 1927) must
+    be above `share`, which it nears as `read` grows.
+    """
+    if failed == 0 or failed <= share * read:
+        return False
+    z, p = 1.96, failed / read
+    middle = p + z * z / (2 * read)
+    spread = z * math.sqrt(p * (1 - p) / read + z * z / (4 * read * read))
+    return (middle - spread) / (1 + z * z / read) > share

@@ -1,7 +1,8 @@
-"""Rows gathered into batches that conform to a schema and are bounded by bytes."""
+"""Rows and faults gathered into batches that conform to a schema and are bounded by bytes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,44 +10,63 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.documents import Batch, text_array
+from pipeline.readers.contract import Fault, Ignored, Item, Mark
 
 ROW_OVERHEAD = 64
-"""Bytes counted for a row beside its text and raw content."""
+"""Bytes counted for a row or a fault beside its text and raw content."""
 
 
 class BatchBuilder:
-    """Gathers rows (dictionaries of column values) until they reach `limit` bytes."""
+    """Gathers what a reader finds until it reaches `limit` bytes, and hands it on with a `Mark` behind it.
+
+    Args:
+        schema: columns of the batches.
+    """
 
     def __init__(self, schema: pa.Schema, limit: int):
         self.schema = schema
         self.limit = limit
         self._rows: list[dict[str, Any]] = []
         self._numbers: list[int] = []
+        self._faults: list[Fault] = []
+        self._ignored: Counter[str] = Counter()
         self._bytes = 0
 
-    def add(self, number: int, row: dict[str, Any]) -> Iterator[Batch]:
-        """Add a row, and yield the batch that is full with it or before it."""
-        size = ROW_OVERHEAD + len(row.get("text") or "") + len(row.get("raw") or b"") + len(row.get("extra") or "")
-        if self._rows and self._bytes + size > self.limit:
-            yield self._take()
-        self._rows.append(row)
-        self._numbers.append(number)
+    def add(self, number: int, found: dict[str, Any] | Fault) -> Iterator[Item]:
+        """Add document or fault `number`, and yield what is full with it or before it."""
+        if isinstance(found, Fault):
+            size = ROW_OVERHEAD + len(found.text or "") + len(found.detail)
+        else:
+            size = ROW_OVERHEAD + sum(len(found.get(name) or "") for name in ("text", "raw", "extra"))
+        if self._bytes and self._bytes + size > self.limit:
+            yield from self._take(number)
+        if isinstance(found, Fault):
+            self._faults.append(found)
+        else:
+            self._rows.append(found)
+            self._numbers.append(number)
         self._bytes += size
         if self._bytes >= self.limit:
-            yield self._take()
+            yield from self._take(number + 1)
 
-    def rest(self) -> Iterator[Batch]:
-        """Yield what is left, if anything."""
+    def ignore(self, reason: str) -> None:
+        """Count a record that is no document."""
+        self._ignored[reason] += 1
+
+    def rest(self, number: int) -> Iterator[Item]:
+        """Yield what is left; `number` is the number of documents and faults in the split."""
+        yield from self._take(number)
+
+    def _take(self, number: int) -> Iterator[Item]:
+        yield from self._faults
+        yield from (Ignored(reason, count) for reason, count in sorted(self._ignored.items()))
         if self._rows:
-            yield self._take()
-
-    def _take(self) -> Batch:
-        arrays = [_array([row.get(field.name) for row in self._rows], field.type) for field in self.schema]
-        batch = Batch(
-            pa.RecordBatch.from_arrays(arrays, schema=self.schema), numbers=np.array(self._numbers, dtype=np.int64)
-        )
-        self._rows, self._numbers, self._bytes = [], [], 0
-        return batch
+            arrays = [_array([row.get(field.name) for row in self._rows], field.type) for field in self.schema]
+            data = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            yield Batch(data, numbers=np.array(self._numbers, dtype=np.int64))
+        self._rows, self._numbers, self._faults, self._bytes = [], [], [], 0
+        self._ignored.clear()
+        yield Mark(number)
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:

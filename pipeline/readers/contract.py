@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pipeline.documents import Batch
+
 DEFAULT_SOURCE = "default"
 """The label of documents for which neither the recipe nor the file names a source."""
 
@@ -71,6 +73,18 @@ class Ignored:
 
     reason: str
     count: int
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Everything before document `number` of the split has been delivered: what is read from here on can be a new shard,
+    and reading can go on from here after a crash."""
+
+    number: int
+
+
+Item = Batch | Fault | Ignored | Mark
+"""What a reader yields."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from pipeline.documents import Batch
 from pipeline.errors import InputError
 from pipeline.readers.compressed import Feed, compression_of, first_bytes, open_feed
-from pipeline.readers.contract import Fault, Ignored, InputFile, ReadOptions, Split
+from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
 from pipeline.readers.jsonl import JsonlReader, first_object, keys_of
 from pipeline.readers.layout import layout_of, open_parquet
 from pipeline.readers.parquet import ParquetReader
@@ -172,8 +171,9 @@ def provides(file: InputFile) -> set[str]:
     return {"text"} if base in ("wet", "empty") else {"raw"}
 
 
-def read_split(split: Split, options: ReadOptions) -> Iterator[Batch | Fault | Ignored]:
-    """Yield the documents of `split` in batches, the records that could not be read, and what was ignored.
+def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
+    """Yield the documents of `split` in batches, the records that could not be read, and what was ignored; a `Mark` tells
+    where everything so far has been delivered. Marks and batches depend on the split and the options alone.
 
     Numbers rise through the split. Each document and each fault has one of its own; a record that had to be read
     before it proved to be none (an image, a 404) uses one up, so that the same number names the same record however

@@ -16,11 +16,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from pipeline.documents import Batch, clean_text
+from pipeline.documents import clean_text
 from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.compressed import MAGIC, Feed, find_magic, first_bytes, open_feed
-from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Ignored, InputFile, ReadOptions, Split
+from pipeline.readers.contract import DEFAULT_SOURCE, Fault, InputFile, Item, ReadOptions, Split
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
@@ -176,7 +176,7 @@ class JsonlReader:
     compression: str
     number: int = 0
 
-    def read(self) -> Iterator[Batch | Fault | Ignored]:
+    def read(self) -> Iterator[Item]:
         """Yield batches and faults as they come. Blank lines are no documents and not counted."""
         batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
         keys = keys_of(self.split.file, first_object(self.split.file, self.compression))
@@ -184,13 +184,11 @@ class JsonlReader:
         with open_input(self.split.file.path) as file:
             for item in lines(file, self.compression, self.split.start, self.split.end, limit):
                 answer = self._damage(item) if isinstance(item, Damage) else self._answer(item, keys)
-                if isinstance(answer, Fault):
-                    yield answer
-                elif answer is not None:
+                if answer is not None:
                     yield from batches.add(self.number, answer)
                 if answer is not None:
                     self.number += 1
-        yield from batches.rest()
+        yield from batches.rest(self.number)
 
     def _answer(self, line: Line, keys: Keys) -> Fault | dict[str, Any] | None:
         """Return the document in `line`, its fault, or None for a line that is blank or belongs to damage behind it."""

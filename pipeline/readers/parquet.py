@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from pipeline.documents import Batch
 from pipeline.guard import guard
-from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Ignored, ReadOptions, Split
+from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, Mark, ReadOptions, Split
 from pipeline.readers.layout import Layout, is_text, layout_of, open_parquet
 from pipeline.storage import open_input
 
@@ -32,7 +32,7 @@ class ParquetReader:
     options: ReadOptions
     number: int = 0
 
-    def read(self) -> Iterator[Batch | Fault | Ignored]:
+    def read(self) -> Iterator[Item]:
         """Yield batches and faults, in the order of the rows."""
         with open_input(self.split.file.path) as source:
             file = open_parquet(self.split.file, source)
@@ -46,7 +46,7 @@ class ParquetReader:
         with open_input(self.split.file.path) as source:
             return layout_of(self.split.file, open_parquet(self.split.file, source).schema_arrow)
 
-    def _group(self, file: pq.ParquetFile, group: int, first: int) -> Iterator[Batch | Fault]:
+    def _group(self, file: pq.ParquetFile, group: int, first: int) -> Iterator[Item]:
         """Yield the rows of row group `group`, whose first row is number `first` of the file."""
         about = file.metadata.row_group(group)
         rows = self._rows_at_once(about)
@@ -66,6 +66,7 @@ class ParquetReader:
             done += data.num_rows
         for row in range(first + done, first + about.num_rows):
             yield self._fault(row, "damaged_row_group", f"row group {group} cannot be read: {why}")
+            yield Mark(self.number)
 
     def _rows_at_once(self, about: pq.RowGroupMetaData) -> int:
         """Return how many rows of a row group to read at once, so that they are about a batch.
@@ -76,7 +77,7 @@ class ParquetReader:
         most = 256 if any("DICTIONARY" in encoding for c in columns for encoding in c.encodings) else 4096
         return max(1, min(most, self.options.batch_bytes // max(1, about.total_byte_size // max(1, about.num_rows))))
 
-    def _rows(self, data: pa.RecordBatch, first: int) -> Iterator[Batch | Fault]:
+    def _rows(self, data: pa.RecordBatch, first: int) -> Iterator[Item]:
         """Yield the faults among the rows of `data`, then the others as batches."""
         layout, rows = self._layout, data.num_rows
         columns, bad = self._columns(data)
@@ -107,6 +108,7 @@ class ParquetReader:
             whole = whole.take(pa.array(good))
         for start, end in _pieces(whole, self.options.batch_bytes):
             yield Batch(whole.slice(start, end - start), numbers=number + good[start:end])
+        yield Mark(number + rows)
 
     def _columns(self, data: pa.RecordBatch) -> tuple[dict[str, pa.Array], dict[int, tuple[str, str]]]:
         """Return our columns of `data` by name, and the rows that hold invalid UTF-8 with what is wrong."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pipeline.documents import Batch, clean_text
+from pipeline.documents import clean_text
 from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
-from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Ignored, ReadOptions, Split
+from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, ReadOptions, Split
 from pipeline.readers.http import BadCoding, Response, TooLarge, decode_body, parse_fields, parse_response
 from pipeline.readers.pages import PAGE_KINDS, body_kind
 from pipeline.readers.records import Record, Walk
@@ -74,24 +73,22 @@ class WarcReader:
     options: ReadOptions
     compression: str
     number: int = 0
-    ignored: Counter[str] = field(default_factory=Counter)
 
-    def read(self) -> Iterator[Batch | Fault | Ignored]:
-        """Yield batches and faults as they come, then what was ignored."""
-        batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
+    def __post_init__(self) -> None:
+        self.batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
+
+    def read(self) -> Iterator[Item]:
+        """Yield batches, faults and what was ignored as they come."""
         grammar = GRAMMARS[self.split.format.partition(".")[0]]
         limit = self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
             for record in Walk(file, self.compression, grammar, self.split.start, self.split.end, limit, self._wants):
                 answer = self._answer(record)
-                if isinstance(answer, Fault):
-                    yield answer
-                elif answer is not None:
-                    yield from batches.add(self.number, answer)
+                if answer is not None:
+                    yield from self.batches.add(self.number, answer)
                 if answer is not None or _kind(record.header) in _READ:
                     self.number += 1
-        yield from batches.rest()
-        yield from (Ignored(reason, count) for reason, count in sorted(self.ignored.items()))
+        yield from self.batches.rest(self.number)
 
     def _wants(self, header: Header, offset: int) -> bool:
         guard.working_on(self.number, offset)
@@ -102,7 +99,7 @@ class WarcReader:
         if record.rule:
             return self._fault(record, record.rule, record.detail)
         if _kind(record.header) not in _READ:
-            self.ignored[_kind(record.header)] += 1
+            self.batches.ignore(_kind(record.header))
             return None
         if self.number in self.options.skip:
             return self._fault(record, *self.options.skip[self.number])
@@ -126,12 +123,12 @@ class WarcReader:
             declared = fields.get("content-type", "")
             content_type = None if declared.startswith(("application/http", "no-type")) else declared
         elif not 200 <= response.status < 300:
-            self.ignored[f"status {response.status}"] += 1
+            self.batches.ignore(f"status {response.status}")
             return None
         raw, short = decode_body(response, self.options.max_record_bytes)
         kind = body_kind(raw, content_type)
         if kind not in PAGE_KINDS:
-            self.ignored[f"not a page: {kind}"] += 1
+            self.batches.ignore(f"not a page: {kind}")
             return None
         if self.options.schema.get_field_index("raw") < 0:
             return self._fault(record, "unexpected_page", "a page in a file of texts: name the file *.warc")
@@ -142,7 +139,7 @@ class WarcReader:
     def _conversion(self, record: Record, payload: bytes) -> dict[str, Any] | None:
         declared = record.header.fields.get("content-type", "text/plain")
         if not declared.startswith("text/plain"):
-            self.ignored[f"conversion: {declared[:60]}"] += 1
+            self.batches.ignore(f"conversion: {declared[:60]}")
             return None
         return {**self._row(record), "text": payload.decode("utf-8", "replace")}
 

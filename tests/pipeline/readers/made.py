@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.documents import INPUT_FIELDS, Batch
-from pipeline.readers import Fault, InputFile, ReadOptions, carried_fields, plan_splits, read_split
+from pipeline.readers import Fault, Ignored, InputFile, ReadOptions, carried_fields, plan_splits, read_split
 
 REAL = pathlib.Path(
     os.environ.get("TOKENMILL_REAL_DATA") or pathlib.Path(__file__).resolve().parents[3] / "../shared/data"
@@ -68,7 +68,7 @@ def read(path, *, split=1 << 40, batch=1_000_000, skip=None, limit=LIMIT, name=N
                 part.extend(zip(item.numbers.tolist(), item.data.to_pylist(), strict=True))
             elif isinstance(item, Fault):
                 part.append((item.number, item))
-            else:
+            elif isinstance(item, Ignored):
                 found.ignored[item.reason] += item.count
         assert len({number for number, _ in part}) == len(part), "a number was given twice"
         found.items.extend(sorted(part, key=lambda pair: pair[0]))

@@ -1,0 +1,234 @@
+"""A run folder: whose it is, what state it is in, and what in it may be moved or removed.
+
+Only what a run has made, and has written down that it made, is ever touched: other people's files and folders in a
+run folder stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import msgspec
+
+from pipeline.errors import RecipeError, StorageError, UserError
+from pipeline.recipe import Recipe
+from pipeline.storage import Folder
+
+EDITION = 2
+"""Raised when what a run folder looks like changes, so that an old one is not taken for new."""
+MANIFEST, UNFINISHED, EARLIER = "manifest.json", "unfinished.json", "earlier"
+OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json"}
+"""Files that a run stopped in its first moments may leave."""
+PUBLISHED_FOLDERS = ("data", "tokenizer", "token_counts", "token_report")
+_PASS = re.compile(r"\d\d+-[A-Za-z0-9_.-]+-[0-9a-f]{16}")
+
+
+@dataclass
+class Published:
+    """One file that the run has put where people look.
+
+    Attributes:
+        made_from: stands for all that decided its content, where making it again is dear; else empty.
+    """
+
+    bytes: int
+    sha256: str
+    made_from: str = ""
+
+
+@dataclass
+class Manifest:
+    """Content of ``manifest.json``: what the published files are, and what they were made from.
+
+    Attributes:
+        state: ``complete``; ``publishing`` while files are being put in place.
+        identity: stands for everything published.
+        passes: folders of the passes that lead to it, in order.
+        made: folders of all passes ever made in the run folder.
+        files: every published file.
+    """
+
+    edition: int
+    name: str
+    recipe_file: str
+    state: str
+    identity: str
+    recipe: dict[str, Any]
+    stages: list[dict[str, Any]]
+    passes: list[dict[str, Any]]
+    inputs: list[dict[str, Any]]
+    versions: dict[str, str]
+    shards: int = 0
+    made: list[str] = field(default_factory=list)
+    files: dict[str, Published] = field(default_factory=dict)
+
+
+@dataclass
+class Unfinished:
+    """Content of ``unfinished.json``, which is there while a run is under way or has ended before its end.
+
+    Attributes:
+        state: ``running`` or ``failed``.
+        passes: as far as the run has come; see `Manifest`.
+    """
+
+    edition: int
+    name: str
+    recipe_file: str
+    state: str
+    error: str = ""
+    passes: list[dict[str, Any]] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+
+
+def local_folder(path: str | pathlib.Path) -> Folder:
+    """Return the folder at `path`: a URL as it is, a path on this machine made absolute."""
+    text = str(path)
+    return Folder(text if "://" in text else str(pathlib.Path(text).absolute()))
+
+
+def read_manifest(out: Folder) -> Manifest | None:
+    """Return the manifest of the finished run in `out`; None where none has finished."""
+    return _typed(out, MANIFEST, Manifest)
+
+
+def read_unfinished(out: Folder) -> Unfinished | None:
+    """Return how far a run has come that has not finished; None where there is none."""
+    return _typed(out, UNFINISHED, Unfinished)
+
+
+def _typed(out: Folder, name: str, kind: type[Any]) -> Any:
+    if not out.exists(name):
+        return None
+    data = out.get(name)
+    try:
+        about = msgspec.json.decode(data)
+        if isinstance(about, dict) and about.get("edition") != EDITION:
+            raise RecipeError(
+                "--out", f"{out.url} was made by another edition of tokenmill; delete it, or choose another folder"
+            )
+        return msgspec.convert(about, kind)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise StorageError(f"{out.url}/{name} is damaged ({error}); delete that file and run again") from error
+
+
+def must_exist(out: Folder) -> None:
+    """Raise UserError unless `out` is a folder that holds a run, finished or not. Creates nothing."""
+    path = out.path()
+    if path is not None and not path.is_dir():
+        what = "is a file, not the folder of a run" if path.exists() else "does not exist"
+        raise UserError(f"{out.url} {what}; give the folder of a run")
+    if not (out.exists(MANIFEST) or out.exists(UNFINISHED)):
+        raise UserError(f"{out.url} holds no run; give the folder of a run, such as runs/NAME")
+
+
+def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
+    """Refuse a folder that belongs to another recipe or to nobody's run, and return the state to write.
+
+    Args:
+        asked: the user has named this folder; then a recipe of the same name elsewhere may go on in it.
+    """
+    for name in PUBLISHED_FOLDERS:
+        path = out.path(name)
+        if path is not None and path.is_symlink():
+            raise UserError(f"{path} is a link to another folder, which a run would change; remove the link")
+    file = str(recipe.file or "")
+    for owner in (read_manifest(out), read_unfinished(out)):
+        if owner is None:
+            continue
+        if owner.name != recipe.name:
+            raise RecipeError(
+                "--out", f"{out.url} belongs to recipe {owner.name!r}, not {recipe.name!r}; choose another folder"
+            )
+        if owner.recipe_file != file and not asked:
+            raise RecipeError(
+                "--out",
+                f"{out.url} belongs to another recipe of this name, {owner.recipe_file}; give this one a name of its own, "
+                "or name a folder by --out",
+            )
+    manifest = read_manifest(out)
+    before = read_unfinished(out)
+    if manifest is None and before is None:
+        others = [n for n in out.names() if n not in OURS_BEFORE_ANYTHING]
+        if others:
+            raise RecipeError(
+                "--out", f"{out.url} is not empty ({others[0]}) and holds no run; choose another folder"
+            )
+    made = sorted({*(manifest.made if manifest else ()), *(before.made if before else ())})
+    return Unfinished(EDITION, recipe.name, file, "running", made=made)
+
+
+@contextlib.contextmanager
+def noted(out: Folder, state: Unfinished) -> Iterator[None]:
+    """Keep ``unfinished.json`` while the block runs: gone once it ends well, else saying why it ended."""
+    try:
+        yield
+    except BaseException as error:
+        state.state, state.error = "failed", f"{error}" or type(error).__name__
+        with contextlib.suppress(StorageError):
+            out.put_json(UNFINISHED, asdict(state))
+        raise
+    out.delete(UNFINISHED)
+
+
+def bring_back(out: Folder, folder: str) -> None:
+    """Move pass `folder` back from among the earlier ones, if it is there."""
+    place, kept = out.path(folder), out.path(f"{EARLIER}/{folder}")
+    if place is not None and kept is not None and kept.is_dir() and not place.exists():
+        kept.rename(place)
+
+
+def put_away(out: Folder, current: set[str], made: list[str]) -> None:
+    """Move passes that the recipe no longer makes to ``earlier/``, where they wait until the recipe goes back.
+
+    In an object store, where nothing can be moved, they stay where they are.
+    """
+    root = out.path()
+    if root is None:
+        return
+    for folder in made:
+        place = root / folder
+        if folder not in current and _PASS.fullmatch(folder) and place.is_dir() and not place.is_symlink():
+            (root / EARLIER).mkdir(exist_ok=True)
+            place.rename(root / EARLIER / folder)
+
+
+@dataclass(frozen=True)
+class Spare:
+    """A folder that can be removed: a pass that the recipe no longer makes, or a decision that it no longer takes."""
+
+    name: str
+    bytes: int
+    files: int
+    age_seconds: float
+
+
+def spare_folders(out: Folder) -> list[Spare]:
+    """Return what `tokenmill clean` would free in a run folder on this machine."""
+    root = out.path()
+    manifest = read_manifest(out)
+    if root is None or manifest is None:
+        return []
+    found = [root / EARLIER / name for name in manifest.made if (root / EARLIER / name).is_dir()]
+    current = {d for p in manifest.passes for d in (*p.get("observed", ()), *p.get("decisions", ()))}
+    for step in {p["folder"] for p in manifest.passes}:
+        for observed in sorted((root / step).glob("observed-*-*")):
+            relative = str(observed.relative_to(root))
+            if relative not in current:
+                found.append(observed)
+                continue
+            found += [d for d in sorted(observed.glob("decision-*")) if str(d.relative_to(root)) not in current]
+    return [_spare(root, folder) for folder in found]
+
+
+def _spare(root: pathlib.Path, folder: pathlib.Path) -> Spare:
+    stats = [f.stat() for f in folder.rglob("*") if f.is_file()]
+    newest = max((s.st_mtime for s in stats), default=folder.stat().st_mtime)
+    size = sum(s.st_size for s in stats)
+    return Spare(str(folder.relative_to(root)), size, len(stats), max(0.0, time.time() - newest))

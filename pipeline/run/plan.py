@@ -1,0 +1,80 @@
+"""What running a recipe means, known before any document is read: all that a dry run shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipeline.documents import INPUT_FIELDS
+from pipeline.errors import InputError
+from pipeline.readers import InputFile, Split, carried_fields, detect_format, plan_splits, provides
+from pipeline.recipe import Recipe, stage_labels
+from pipeline.run.passes import Pass, plan_passes
+from pipeline.stage import Stage
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run will do."""
+
+    recipe: Recipe
+    passes: tuple[Pass, ...]
+    splits: tuple[Split, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """The stages' names as tallies count them."""
+        return stage_labels([stage.name for stage in self.recipe.stages])
+
+
+def plan_run(recipe: Recipe) -> RunPlan:
+    """Return what running `recipe` means. Opens every input and reads its schema; raises UserError for any fault."""
+    schema = check_inputs(recipe.inputs, recipe.stages)
+    splits = [split for file in recipe.inputs for split in plan_splits(file, recipe.limits.split_bytes)]
+    return RunPlan(recipe, tuple(plan_passes(recipe.stages, schema)), tuple(splits))
+
+
+def preload_of(stages: Sequence[Stage]) -> list[str]:
+    """Return the modules that every worker of a run of `stages` needs."""
+    wanted = {name for stage in stages for name in (type(stage).__module__, *stage.preload)}
+    return ["pipeline.worker.shard", "pipeline.run.tasks", *sorted(wanted)]
+
+
+def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:
+    """Return the columns of the documents in `files`: those of readers, and those carried from Parquet.
+
+    Every file is opened and its schema read.
+
+    Raises:
+        InputError: a file cannot be read, or two give one column different types.
+    """
+    carried: dict[str, tuple[pa.DataType, str]] = {}
+    pages: InputFile | None = None
+    for file in files:
+        for field in carried_fields(file):
+            known, other = carried.setdefault(field.name, (field.type, file.name))
+            if known != field.type:
+                carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)
+        if pages is None and "raw" in provides(file):
+            pages = file
+    if pages is not None and not any("raw" in stage.removes for stage in stages):
+        raise InputError(f'{pages.name} holds pages, not text: begin the recipe with [[stage]] use = "extract"')
+    ours = [f for f in INPUT_FIELDS if pages is not None or f.name not in ("raw", "content_type")]
+    return pa.schema([*ours, *(pa.field(name, kind) for name, (kind, _) in sorted(carried.items()))])
+
+
+def _wider(name: str, a: pa.DataType, a_file: str, b: pa.DataType, b_file: str) -> pa.DataType:
+    try:
+        fields = [pa.schema([pa.field(name, kind)]) for kind in (a, b)]
+        return pa.unify_schemas(fields, promote_options="permissive").field(name).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(
+            f"column {name!r} is {a} in {a_file} but {b} in {b_file}: read them in separate runs, or rename one"
+        ) from error
+
+
+def formats(files: Sequence[InputFile]) -> dict[str, str]:
+    """Return the format of each file by its name. Raises InputError for one that is of none we read."""
+    return {file.name: detect_format(file) for file in files}

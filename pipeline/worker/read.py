@@ -1,0 +1,86 @@
+"""What a task reads: documents of a split of the input, or those left of a shard that an earlier pass wrote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.documents import Batch
+from pipeline.errors import InputError
+from pipeline.readers import Item, Mark, ReadOptions, read_split
+from pipeline.storage import Folder
+from pipeline.tally import READ
+from pipeline.worker.task import ShardTask, Stand
+
+
+def read_task(task: ShardTask) -> Iterator[Item]:
+    """Yield what the task's split or shard holds, from document `task.first` on, with marks where a shard may end."""
+    if task.split is None:
+        assert task.stand is not None
+        for batch in read_stand(task.stand, task.name, task.work.batch_bytes):
+            batch.shard = task.number
+            yield batch
+        return
+    # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
+    skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
+    options = ReadOptions(task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes)
+    passed = task.first == 0
+    for item in read_split(task.split, options):
+        if passed:
+            yield item
+        elif isinstance(item, Mark) and item.number >= task.first:
+            passed = True
+    unchanged(task)
+
+
+def unchanged(task: ShardTask) -> None:
+    """Raise InputError if the input is no longer the file that the run was planned on."""
+    split = task.split
+    if split is None or task.changed is None:
+        return
+    now = changed_at(split.file.path)
+    if now != task.changed:
+        raise InputError(f"{split.file.name} was changed while it was read; let it be written whole, then run again")
+
+
+def changed_at(path: str) -> tuple[int, int] | None:
+    """Return size and time of change (ns) of a file on this machine; None for one elsewhere."""
+    if "://" in path:
+        return None
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        raise InputError(f"cannot read {path} ({error.strerror}); mend the path or its permissions") from error
+    return stat.st_size, stat.st_mtime_ns
+
+
+def rows_left(folder: Folder, name: str) -> np.ndarray:
+    """Return int64, ascending: the rows of shard `name` that are left, as `select` wrote them."""
+    return np.asarray(folder.get_table(f"rows/{name}.parquet")["row"].combine_chunks()).astype(np.int64)
+
+
+def rows_table(rows: np.ndarray) -> pa.Table:
+    """Return `rows` as the table that says which rows of a shard are left."""
+    return pa.table({"row": pa.array(rows, pa.uint32())})
+
+
+def read_stand(stand: Stand, name: str, batch_bytes: int) -> Iterator[Batch]:
+    """Yield what is left of shard `name` as batches of at most about `batch_bytes`, numbered by row."""
+    left = None if stand.rows is None else rows_left(stand.rows, name)
+    with stand.texts.open(f"{name}.parquet") as file:
+        parquet = pq.ParquetFile(file)
+        sizes = [parquet.metadata.row_group(g) for g in range(parquet.num_row_groups)]
+        per_row = max((g.total_byte_size // max(1, g.num_rows) for g in sizes), default=1)
+        first = 0
+        for data in parquet.iter_batches(batch_size=max(1, batch_bytes // max(1, per_row)), use_threads=False):
+            numbers = np.arange(first, first + data.num_rows, dtype=np.int64)
+            first += data.num_rows
+            if left is not None:
+                numbers = left[np.searchsorted(left, numbers[0]) : np.searchsorted(left, first)]
+                data = data.take(pa.array(numbers - (first - data.num_rows)))
+            yield Batch(data, numbers=numbers)
+

@@ -1,0 +1,355 @@
+"""One task of one pass: read, taken through the stages, observed, written as shards, each committed.
+
+A shard's files appear in the order observations, texts or rows, ledger, commit. The commit is what counts: a shard
+without one is made again, with the same bytes. A split that yields more than a shard holds rolls over into the next,
+so memory stays flat, and a crash loses at most the shard in work.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.commit import Commit, Look
+from pipeline.documents import Batch
+from pipeline.errors import EnvironmentFault, UserError, is_environment
+from pipeline.guard import NOTHING, guard
+from pipeline.ledger import LedgerBuilder
+from pipeline.readers import Fault, Ignored, Mark
+from pipeline.stage import Removal, Stage, digest_of
+from pipeline.storage import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
+from pipeline.tally import READ, StageTally, Tally, too_many
+from pipeline.worker.isolate import apply_stage, observe_batch
+from pipeline.worker.read import read_task, rows_table
+from pipeline.worker.task import Applied, Observer, ShardTask
+
+READ_BYTES = 1 << 29
+"""Bytes of pages and text after which a shard ends, whatever is left of them."""
+SHARD_ITEMS = 1 << 19
+"""Documents and faults after which a shard ends."""
+
+
+@dataclass
+class Made:
+    """What a task answers for each shard: its commit, None where it stood already, and the looks of its observers."""
+
+    name: str
+    commit: Commit | None
+    looks: list[Look]
+
+
+def run_shard_task(task: ShardTask) -> list[Made]:
+    """Do `task` and return what it made, shard by shard."""
+    for applied in (*task.work.stages, *task.work.observers):
+        _load(applied.label, applied.stage)
+    made: list[Made] = []
+    failed = read = 0
+    for shard in _shards(task):
+        done = shard.commit()
+        made.append(done)
+        failed += shard.tally.failures + sum(len(look.failed) for look in done.looks)
+        read += shard.tally.read
+        if too_many(failed, read, task.work.failed_share):
+            raise UserError(
+                f"{failed} of {read} documents of {task.place} failed ({shard.tally.worst()}): more than "
+                f"limits.failed_share = {task.work.failed_share}; mend the cause, then run again with --retry-failed"
+            )
+    return made
+
+
+_loaded: set[str] = set()
+
+
+def _load(label: str, stage: Stage) -> None:
+    """Let `stage` load what it needs, once in this process."""
+    if repr(stage) in _loaded:
+        return
+    try:
+        stage.load()
+        _loaded.add(repr(stage))
+    except Exception as error:
+        if isinstance(error, UserError):
+            raise
+        raise EnvironmentFault(f"stage {label} cannot load what it needs: {type(error).__name__}: {error}") from error
+
+
+def _shards(task: ShardTask) -> Iterator[ShardMaker]:
+    """Yield shard after shard, each full or the last of its split."""
+    if task.split is None:
+        shard = ShardMaker(task, task.name, 0)
+        for item in read_task(task):
+            assert isinstance(item, Batch)
+            shard.add(item)
+        yield shard
+        return
+    part, first = task.part, task.first
+    shard = ShardMaker(task, part_name(task.name, part), first)
+    for item in read_task(task):
+        if isinstance(item, Batch):
+            item.shard = task.number
+            shard.add(item)
+        elif isinstance(item, Fault):
+            shard.fault(item)
+        elif isinstance(item, Ignored):
+            shard.ignore(item)
+        elif isinstance(item, Mark):
+            shard.end = item.number
+            if shard.is_full:
+                shard.last = False
+                yield shard
+                part, first = part + 1, item.number
+                shard = ShardMaker(task, part_name(task.name, part), first)
+    yield shard
+
+
+def part_name(split: str, part: int) -> str:
+    """Return the name of part number `part` of what a split makes."""
+    return f"{split}-{part:04d}"
+
+
+class ShardMaker:
+    """A shard being made: rows waiting to be written, the ledger, the tally and the observations.
+
+    Attributes:
+        end: number of the first document of the split that is not in it.
+        last: nothing of the split follows it.
+    """
+
+    def __init__(self, task: ShardTask, name: str, first: int):
+        self.task, self.work, self.name, self.first = task, task.work, name, first
+        self.end, self.last = first, True
+        self.ledger = LedgerBuilder(self.work.text_characters, self.work.shards)
+        self.tally = Tally(stages=[StageTally(applied.label) for applied in self.work.stages])
+        self._started, self._cpu = time.perf_counter(), time.process_time()
+        self._skips = {number: (stage, rule, detail) for number, stage, rule, detail in task.skips}
+        self._sink = io.BytesIO()
+        self._writer = shard_writer(self._sink, self.work.schema_out) if self.work.writes else None
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_bytes = 0
+        self._rows: list[np.ndarray] = []
+        self.lookers = [Looker(observer, task) for observer in self.work.observers]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the shard should end here. Depends on its documents alone."""
+        return (
+            self.tally.bytes_out + self.ledger.bytes >= self.work.shard_bytes
+            or self.tally.bytes_in >= READ_BYTES
+            or self.tally.read >= SHARD_ITEMS
+        )
+
+    def ignore(self, item: Ignored) -> None:
+        """Count records that are no documents."""
+        self.tally.ignored[item.reason] = self.tally.ignored.get(item.reason, 0) + item.count
+
+    def fault(self, fault: Fault) -> None:
+        """Count a record that could not be read, or a document that killed a worker before."""
+        split = self.task.split
+        assert split is not None
+        self.tally.read += 1
+        self.tally.count("failed", READ, fault.rule)
+        self.ledger.add(
+            id=fault.id,
+            url=fault.url,
+            source=split.file.source,
+            stage=READ,
+            rule=fault.rule,
+            kind="failed",
+            detail=f"{split.file.name}@{fault.offset}: {fault.detail}",
+            text=self.ledger.excerpt(fault.text),
+        )
+
+    def add(self, batch: Batch) -> None:
+        """Take `batch` through the stages; keep, observe and write what is left of it."""
+        self.tally.read += len(batch)
+        self.tally.bytes_in += _bytes_of(batch.data, "text") + _bytes_of(batch.data, "raw")
+        batch = self._without_skipped(batch)
+        for index, applied in enumerate(self.work.stages):
+            guard.stage = index
+            batch = self._apply(index, applied, batch)
+        guard.stage = NOTHING
+        kept = batch.replaced(_conform(batch.data, self.work.schema_out))
+        self._observe(kept)
+        guard.idle()
+        self.tally.kept += len(kept)
+        self.tally.bytes_out += _bytes_of(kept.data, "text")
+        if self._writer is None:
+            self._rows.append(kept.numbers)
+            return
+        self._waiting.append(kept.data)
+        self._waiting_bytes += kept.data.nbytes
+        if self._waiting_bytes >= ROW_GROUP_BYTES:
+            self._flush()
+
+    def _without_skipped(self, batch: Batch) -> Batch:
+        """Fail the documents of `batch` that killed a worker in a stage before."""
+        rows = []
+        for row, number in enumerate(batch.numbers.tolist()):
+            if number in self._skips:
+                stage, rule, detail = self._skips[number]
+                self._remove(stage, batch, [Removal(row, rule, "failed", detail=detail)])
+            else:
+                rows.append(row)
+        return batch.select(rows)
+
+    def _apply(self, index: int, applied: Applied, batch: Batch) -> Batch:
+        count, cpu = self.tally.stages[index], time.process_time()
+        batch.folder = applied.folder
+        outcome = apply_stage(applied.stage, batch, careful=self.task.careful)
+        count.cpu_seconds += time.process_time() - cpu
+        self._remove(applied.label, batch, outcome.removed)
+        # a document that fails in a stage was given to it but is neither dropped nor handed on
+        count.documents_in += len(batch)
+        count.documents_out += len(outcome.kept)
+        return outcome.kept
+
+    def _remove(self, label: str, batch: Batch, removed: Sequence[Removal]) -> None:
+        for removal in removed:
+            self.tally.count(removal.kind, label, removal.rule)
+        self.ledger.add_removed(label, batch, removed)
+
+    def _observe(self, kept: Batch) -> None:
+        seen = kept.numbered(self.tally.kept) if self.work.writes else kept.replaced(kept.data)
+        for index, looker in enumerate(self.lookers):
+            guard.stage = len(self.work.stages) + index
+            looker.see(seen, kept.numbers)
+        guard.stage = NOTHING
+
+    def _flush(self) -> None:
+        if self._waiting and self._writer is not None:
+            write_bounded(self._writer, pa.Table.from_batches(self._waiting, self.work.schema_out))
+        self._waiting, self._waiting_bytes = [], 0
+
+    def commit(self) -> Made:
+        """Write observations, texts or rows, ledger and, last, the commit."""
+        guard.idle()
+        before = self.task.stand
+        if self.work.target is None:
+            assert before is not None
+            return Made(self.name, None, [looker.put(self.name, before.outcome) for looker in self.lookers])
+        data, outcome = self._content()
+        looks = [looker.put(self.name, outcome) for looker in self.lookers]
+        written = 0
+        if data:
+            self.work.target.put(f"{self.name}.parquet" if self.work.writes else f"rows/{self.name}.parquet", data)
+            written += len(data)
+        if self.ledger.rows:
+            lines = encode_table(self.ledger.table())
+            self.work.target.put(f"ledger/{self.name}.parquet", lines)
+            written += len(lines)
+        self.tally.cpu_seconds = time.process_time() - self._cpu - sum(looker.cpu for looker in self.lookers)
+        self.tally.seconds = time.perf_counter() - self._started
+        self.tally.check(f"{self.task.place} ({self.name})")
+        commit = Commit(
+            source=before.outcome if before else "",
+            outcome=outcome,
+            rows=self.tally.kept if self.work.writes else before.size if before else 0,
+            kept=self.tally.kept,
+            texts=self.work.writes,
+            selected=bool(data) and not self.work.writes,
+            ledger=self.ledger.rows,
+            tally=self.tally,
+            first=self.first,
+            end=self.end,
+            last=self.last,
+            bytes_written=written,
+        )
+        self.work.target.put_json(f"tally/{self.name}.json", dataclasses.asdict(commit))
+        return Made(self.name, commit, looks)
+
+    def _content(self) -> tuple[bytes, str]:
+        """Return the bytes of the shard's file, none where nothing has changed, and its outcome."""
+        before = self.task.stand.outcome if self.task.stand else ""
+        if self._writer is not None:
+            self._flush()
+            self._writer.close()
+            data = self._sink.getvalue()
+            return data, _sha(data)
+        if self.tally.kept == self.tally.read:
+            return b"", before
+        data = encode_table(rows_table(np.concatenate([np.zeros(0, np.int64), *self._rows])))
+        return data, digest_of([before, _sha(data)])
+
+
+class Looker:
+    """One corpus stage looking at one shard: what it has seen so far, and the documents it failed on."""
+
+    def __init__(self, observer: Observer, task: ShardTask):
+        self.observer = observer
+        self.cpu = 0.0
+        self._task = task
+        self._tables: list[pa.Table] = []
+        self._failed: list[tuple[int, str, str]] = []
+        self._rows = 0
+        self._skips = {n: (rule, detail) for n, stage, rule, detail in task.skips if stage == observer.label}
+
+    def see(self, batch: Batch, numbers: np.ndarray) -> None:
+        """Observe `batch`, whose rows in the shard are its numbers.
+
+        Args:
+            numbers: the documents' numbers in what was read, by which the guard names them.
+        """
+        cpu = time.process_time()
+        dead = [row for row, number in enumerate(numbers.tolist()) if number in self._skips]
+        self._failed += [(int(batch.numbers[row]), *self._skips[int(numbers[row])]) for row in dead]
+        if dead:
+            rows = np.delete(np.arange(len(batch)), dead)
+            batch, numbers = batch.select(rows.tolist()), numbers[rows]
+        batch.shard, batch.folder, batch.inputs = 0, None, dict(self.observer.inputs)
+        tables, removed = observe_batch(self.observer.stage, batch, numbers, careful=self._task.careful)
+        self._failed += [(int(batch.numbers[r.row]), r.rule, r.detail) for r in removed]
+        self._tables += tables
+        self._rows += len(batch) - len(removed)
+        self.cpu += time.process_time() - cpu
+
+    def put(self, name: str, of: str) -> Look:
+        """Write what was seen of shard `name`, whose outcome is `of`, and behind it the record that says so."""
+        cpu = time.process_time()
+        stage, label = self.observer.stage, self.observer.label
+        if not self._tables:
+            empty = pa.RecordBatch.from_pylist([], schema=self._task.work.schema_out)
+            self._tables = [stage.observe(Batch(empty, inputs=dict(self.observer.inputs)))]
+        try:
+            data = encode_table(stage.combine(self._tables))
+        except Exception as error:
+            if is_environment(error):
+                raise
+            raise RuntimeError(f"{label} cannot put together what it saw of {self._task.place}: {error}") from error
+        self.observer.folder.put(f"{name}.parquet", data)
+        look = Look(of, _sha(data), self._rows, self._failed, self.cpu + time.process_time() - cpu)
+        self.observer.folder.put_json(f"seen/{name}.json", dataclasses.asdict(look))
+        return look
+
+
+def _sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _conform(data: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return `data` with exactly the columns of `schema`; absent ones are null."""
+    columns: Sequence[pa.Array] = [
+        pa.nulls(data.num_rows, field.type)
+        if (index := data.schema.get_field_index(field.name)) < 0
+        else data.column(index).cast(field.type)
+        if data.column(index).type != field.type
+        else data.column(index)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+
+
+def _bytes_of(data: pa.RecordBatch, name: str) -> int:
+    """Return the bytes of the strings in column `name`, a large_string or large_binary; 0 where there is none."""
+    index = data.schema.get_field_index(name)
+    if index < 0 or data.num_rows == 0:
+        return 0
+    array = data.column(index)
+    offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    return int(offsets[-1] - offsets[0])

@@ -1,0 +1,140 @@
+"""What a worker is told: one pass, and one shard of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from pipeline.corpus import Shards
+from pipeline.corpus_stage import CorpusStage
+from pipeline.executor import Death
+from pipeline.guard import NOTHING
+from pipeline.readers import Split
+from pipeline.stage import MapStage
+from pipeline.storage import Folder
+from pipeline.tally import READ
+
+Skips = tuple[tuple[int, str, str, str], ...]  # (document number, stage, rule, detail)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A stage of the pass under the name it is counted by; `folder` holds the files of a decision."""
+
+    label: str
+    stage: MapStage
+    folder: Folder | None = None
+
+
+@dataclass(frozen=True)
+class Observer:
+    """A corpus stage that sees what the pass keeps, and where what it sees is kept."""
+
+    label: str
+    stage: CorpusStage
+    folder: Folder
+    inputs: tuple[tuple[str, Folder], ...] = ()
+
+
+@dataclass(frozen=True)
+class PassWork:
+    """What is the same for all shards of a pass.
+
+    Attributes:
+        target: the pass's folder; None where the shards stand already and are only observed.
+        writes: the texts are written anew; else only which rows are left.
+        shards: the corpus that decisions applied here speak of.
+        batch_bytes, record_bytes, shard_bytes: see `pipeline.recipe.Limits`.
+        failed_share: a task in which more than this share fails ends the run.
+    """
+
+    stages: tuple[Applied, ...]
+    observers: tuple[Observer, ...]
+    schema_in: pa.Schema
+    schema_out: pa.Schema
+    target: Folder | None
+    writes: bool
+    shards: Shards | None
+    batch_bytes: int
+    record_bytes: int
+    shard_bytes: int
+    text_characters: int
+    failed_share: float
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of stages and observers, in the order in which the guard numbers them."""
+        return (*(s.label for s in self.stages), *(o.label for o in self.observers))
+
+
+@dataclass(frozen=True)
+class Stand:
+    """Where a shard of the pass before stands.
+
+    Attributes:
+        texts: folder of the file that holds its texts.
+        rows: folder of the file that says which rows are left; None for all.
+        outcome: what it is, as in `Commit.outcome`.
+        size: rows of the file of texts.
+    """
+
+    texts: Folder
+    rows: Folder | None
+    outcome: str
+    size: int
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """All that a worker needs for one split of the input, or one shard of the pass before.
+
+    Attributes:
+        name: of the shard's files; of a split, without the number of its part.
+        number: of the shard in the corpus, for decisions.
+        split, changed: what to read in the first pass, and size and time of change it had when it was planned.
+        stand: what to read in later passes.
+        first, part: document and part of the split to begin with.
+        skips: documents that killed a worker, with the stage, rule and detail to fail them by.
+        suspects: documents that were in work when memory ran out once.
+        careful: hand each stage one document at a time, so that a killer is named exactly.
+    """
+
+    work: PassWork
+    name: str
+    number: int
+    split: Split | None = None
+    changed: tuple[int, int] | None = None
+    stand: Stand | None = None
+    first: int = 0
+    part: int = 0
+    skips: Skips = ()
+    suspects: tuple[int, ...] = ()
+    careful: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where the documents come from, for messages."""
+        if self.split is None:
+            return f"shard {self.name}"
+        return f"{self.split.file.name} [{self.split.start}:{self.split.end}]"
+
+
+def revise(task: ShardTask, death: Death) -> ShardTask | None:
+    """Return the task to try after a worker died on it, or None to try the same again.
+
+    The document in work is left out next time and counted as failed. A batch in work is taken apart first,
+    and a document in work when memory ran out gets a second chance in a fresh worker, for the memory may
+    have been lost to those before it.
+    """
+    if death.number == NOTHING:
+        return None
+    if death.batch and not task.careful:
+        return replace(task, careful=True)
+    if death.rule == "memory" and death.number not in task.suspects:
+        return replace(task, suspects=(*task.suspects, death.number))
+    if any(number == death.number for number, *_ in task.skips):
+        return None
+    names = task.work.labels
+    stage = names[death.stage] if 0 <= death.stage < len(names) else READ
+    return replace(task, skips=(*task.skips, (death.number, stage, death.rule, death.detail)))
