@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pipeline.corpus import part
 from pipeline.documents import Batch
 from pipeline.errors import AccountingError
-from pipeline.executor import Death
+from pipeline.executors.contract import Death
 from pipeline.guard import NOTHING, guard
 from pipeline.ledger import LEDGER_SCHEMA, LedgerBuilder
 from pipeline.readers import Fault, Ignored, ReadOptions, Split, read_split

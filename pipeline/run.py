@@ -26,7 +26,8 @@ import tomli_w
 
 from pipeline.corpus import Corpus, Observations, part
 from pipeline.errors import AccountingError, RecipeError, StorageError, UserError
-from pipeline.executor import Result, WorkerLimits, no_revision, run_local
+from pipeline.executors.contract import Result, WorkerLimits, no_revision
+from pipeline.executors.local import run_local
 from pipeline.passes import PassTask, revise, run_pass_task
 from pipeline.plan import Pass, all_splits, check_inputs, plan_passes
 from pipeline.readers import Split
