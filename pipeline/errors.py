@@ -1,5 +1,8 @@
 """What can go wrong through no fault of ours, said so that a person can mend it."""
 
+import gzip
+import io
+
 
 class UserError(Exception):
     """A fault in what the user gave: names the place, what is wrong and what to do. The command line ends with 2."""
@@ -30,17 +33,20 @@ class StorageError(UserError):
     """The run folder cannot be written or read: full disk, no permission, or files changed by another program."""
 
 
+class EnvironmentFault(UserError):
+    """The machine, the installation or the storage failed, not a document: nothing is committed; mend it and run again."""
+
+
 class AccountingError(Exception):
     """A tally that does not balance: read != kept + dropped + failed. A defect of ours or of a stage, never the user's."""
 
 
-class EnvironmentFault(UserError):
-    """Something around the run that has to be mended: a missing model, a library that cannot be imported."""
-
-
 def is_environment(error: BaseException) -> bool:
-    """Return whether `error` is a fault of the environment, for which no document can be blamed.
+    """Return whether `error` is a fault of the environment, never of a document.
 
-    Storage, memory, missing files and modules: the task is tried again, and then the run stops.
+    Two that Python derives from OSError are not: a damaged gzip member is the input's fault, an unsupported
+    operation the code's.
     """
+    if isinstance(error, (gzip.BadGzipFile, io.UnsupportedOperation)):
+        return False
     return isinstance(error, (StorageError, EnvironmentFault, OSError, MemoryError, ImportError))

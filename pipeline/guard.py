@@ -1,21 +1,30 @@
 """What a worker is doing right now, where its supervisor can see it even after the worker is dead.
 
-The worker writes the number of the document in work, and the stage, into a small shared map, and arms a
+The worker writes the number of the document in work, and the stage, into a slot of a small shared map, and arms a
 CPU timer whose default action kills the process even inside C code. Sleeping and waiting for a busy
 machine do not count, so which documents fail does not depend on load.
+
+The limit holds for a document, not for a stage: stages take a batch one after the other, so a document's number
+comes back in each of them, and what it has used already is subtracted from the time that the timer is armed with.
+A batch handed to one kernel is nobody's time: it has a limit of its own, and is taken apart where it exceeds that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import mmap
+import os
 import pathlib
 import signal
 import struct
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-_SLOT = struct.Struct("<qqqq")  # document number, stage index, offset in the input, batch (1) or single document (0)
+_SLOT = struct.Struct("@qqqq")  # document number, stage index, offset in the input, batch (1) or single document (0)
+_STRIDE = 64  # a cache line each: workers do not slow each other
 NOTHING = -1
+_LEAST_SECONDS = 0.001  # a timer of zero would be none; a document whose time is spent ends at the next clock tick
 
 
 class _Guard:
@@ -25,21 +34,46 @@ class _Guard:
         self.map: mmap.mmap | None = None
         self.cpu_seconds = 0.0
         self.stage = NOTHING
+        self._at = 0
         self._held = False
+        self._used: dict[int, float] = {}  # CPU seconds by document; those too quick for the clock are not in it
+        self._number = NOTHING  # the document whose time runs, NOTHING for a batch
+        self._armed = 0.0
 
-    def watch(self, path: str | pathlib.Path, cpu_seconds: float) -> None:
-        """Write to the file `path` from now on; limit each document to `cpu_seconds` (0: no limit)."""
-        with open(path, "r+b") as file:
-            self.map = mmap.mmap(file.fileno(), _SLOT.size)
+    def watch(self, file: int | str | pathlib.Path, cpu_seconds: float, slot: int = 0) -> None:
+        """Write to `slot` of a `Board` from now on; limit each document to `cpu_seconds` (0: no limit).
+
+        Args:
+            file: the board's file descriptor, which stays open, or its path.
+        """
+        with open(file, "r+b", buffering=0, closefd=not isinstance(file, int)) as opened:
+            self.map = mmap.mmap(opened.fileno(), 0)
+        self._at = slot * _STRIDE
         self.cpu_seconds = cpu_seconds
+        self.begin_task()
+
+    def begin_task(self) -> None:
+        """Forget all documents: numbers mean others from now on."""
+        self.idle()
+        self.stage = NOTHING
+        self._used.clear()
+
+    def begin_batch(self, numbers: Iterable[int]) -> None:
+        """Say which documents go through the stages next; what other documents have used is forgotten.
+
+        What reading them has cost is kept: it counts towards their limit.
+        """
+        self._settle()
+        if self._used:
+            self._used = {number: self._used[number] for number in numbers if number in self._used}
 
     def working_on(self, number: int, offset: int = NOTHING, *, batch: bool = False) -> None:
         """Say that document `number` (or, with `batch`, the batch that begins with it) is in work now."""
         if self.map is None or self._held:
             return
-        _SLOT.pack_into(self.map, 0, number, self.stage, offset, batch)
+        _SLOT.pack_into(self.map, self._at, number, self.stage, offset, batch)
         if self.cpu_seconds:
-            signal.setitimer(signal.ITIMER_PROF, self.cpu_seconds)
+            self._arm(NOTHING if batch else number)
 
     @contextlib.contextmanager
     def holding(self, number: int, *, batch: bool = False) -> Iterator[None]:
@@ -54,19 +88,69 @@ class _Guard:
     def idle(self) -> None:
         """Say that no document is in work, and disarm the timer."""
         if self.map is not None:
-            _SLOT.pack_into(self.map, 0, NOTHING, NOTHING, NOTHING, 0)
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            _SLOT.pack_into(self.map, self._at, NOTHING, NOTHING, NOTHING, 0)
+            self._settle()
+
+    def used(self, number: int) -> float:
+        """Return the CPU seconds that document `number` has used in this batch, in whole ticks of the kernel's clock."""
+        return self._used.get(number, 0.0)
+
+    def _arm(self, number: int) -> None:
+        """Let the time of document `number` run, and write down what the one before it has used."""
+        seconds = self.cpu_seconds
+        if self._used and number in self._used:
+            seconds = max(seconds - self._used[number], _LEAST_SECONDS)
+        left = signal.setitimer(signal.ITIMER_PROF, seconds)[0]
+        before = self._number
+        if before != NOTHING and left < self._armed:
+            self._used[before] = self._used.get(before, 0.0) + self._armed - left
+            if before == number:  # the same document goes on: its timer was armed without what it has just used
+                seconds = max(self.cpu_seconds - self._used[before], _LEAST_SECONDS)
+                signal.setitimer(signal.ITIMER_PROF, seconds)
+        self._number, self._armed = number, seconds
+
+    def _settle(self) -> None:
+        """Disarm the timer and write down what the document in work has used."""
+        left = signal.setitimer(signal.ITIMER_PROF, 0)[0]
+        if self._number != NOTHING and left < self._armed:
+            self._used[self._number] = self._used.get(self._number, 0.0) + self._armed - left
+        self._number, self._armed = NOTHING, 0.0
 
 
 guard = _Guard()
 
 
-def create(path: str | pathlib.Path) -> None:
-    """Make the file that `guard.watch` maps, saying that nothing is in work."""
-    pathlib.Path(path).write_bytes(_SLOT.pack(NOTHING, NOTHING, NOTHING, 0))
+def _nameless_file() -> Any:
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("tokenmill-board"), "r+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
-def look(path: str | pathlib.Path) -> tuple[int, int, int, bool]:
-    """Return (document number, stage index, offset, is a batch) as last written by the worker that maps `path`."""
-    number, stage, offset, batch = _SLOT.unpack(pathlib.Path(path).read_bytes()[: _SLOT.size])
-    return number, stage, offset, bool(batch)
+class Board:
+    """The slots of several workers in one shared map without a name: nothing is left of it, however a run ends."""
+
+    def __init__(self, slots: int) -> None:
+        size = slots * _STRIDE
+        self._file: Any = _nameless_file()
+        self._file.truncate(size)
+        self._map = mmap.mmap(self._file.fileno(), size)
+        for slot in range(slots):
+            self.clear(slot)
+
+    def fileno(self) -> int:
+        """Return the file descriptor for `guard.watch`."""
+        return self._file.fileno()
+
+    def clear(self, slot: int) -> None:
+        """Say that nothing is in work in `slot`."""
+        _SLOT.pack_into(self._map, slot * _STRIDE, NOTHING, NOTHING, NOTHING, 0)
+
+    def look(self, slot: int) -> tuple[int, int, int, bool]:
+        """Return (document number, stage index, offset, is a batch) as last written by the worker that has `slot`."""
+        number, stage, offset, batch = _SLOT.unpack_from(self._map, slot * _STRIDE)
+        return number, stage, offset, bool(batch)
+
+    def close(self) -> None:
+        """Unmap it."""
+        self._map.close()
+        self._file.close()

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
-from pipeline.executor import start_fork_server
+from pipeline.executors.forks import start_fork_server
 from pipeline.plan import formats
 from pipeline.recipe import load_recipe
 from pipeline.run import RunPlan, execute, local_folder, preload_of

@@ -20,7 +20,7 @@ from pipeline.corpus import Corpus, Observations
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DROP_SCHEMA, DropPositions
 from pipeline.errors import StorageError
-from pipeline.executor import Result
+from pipeline.executors.contract import Result
 from pipeline.run.tasks import FOLDER, RunTasks
 from pipeline.stage import MapStage
 from pipeline.storage import Folder

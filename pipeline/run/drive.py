@@ -15,7 +15,7 @@ from pipeline.documents import POSITION_BITS
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.errors import AccountingError, UserError
-from pipeline.executor import Result, WorkerLimits, no_revision, run_local
+from pipeline.executors.contract import Result, WorkerLimits, no_revision, run_local
 from pipeline.run.accounts import PassReport, Summary, summarise
 from pipeline.run.commits import Brief, Records, commits, looks
 from pipeline.run.decide import Decided, decide, failed_drops

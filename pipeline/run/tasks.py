@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.executor import Result
+from pipeline.executors.contract import Result
 from pipeline.stage import digest_of
 from pipeline.storage import Folder
 

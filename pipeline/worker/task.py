@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline.corpus import Shards
 from pipeline.corpus_stage import CorpusStage
-from pipeline.executor import Death
+from pipeline.executors.contract import Death
 from pipeline.guard import NOTHING
 from pipeline.readers import Split
 from pipeline.stage import MapStage

@@ -3,7 +3,7 @@ import gzip
 import pytest
 from fastwarc.stream_io import Lz4Writer
 
-from pipeline.guard import create, guard, look
+from pipeline.guard import Board, guard
 from tests.pipeline.readers.made import http, page, read, response, warc_record, write_warc
 
 
@@ -251,13 +251,13 @@ def test_a_skipped_document_is_failed_by_its_cause_and_the_others_keep_their_num
 
 def test_the_guard_names_the_record_that_is_read(tmp_path, monkeypatch):
     path = write_warc(tmp_path / "a.warc", [response(n) for n in range(3)])
-    create(tmp_path / "slot")
+    board = Board(1)
     with monkeypatch.context() as patch:
         patch.setattr(guard, "map", None)
         patch.setattr(guard, "cpu_seconds", 0.0)
-        guard.watch(tmp_path / "slot", 0)
+        guard.watch(board.fileno(), 0)
         last = read(path).rows[-1]
-        assert look(tmp_path / "slot")[0::2] == (2, last["offset"])
+        assert board.look(0)[0::2] == (2, last["offset"])
 
 
 def test_batches_are_bounded_by_bytes(tmp_path):

@@ -1,0 +1,165 @@
+"""The local executor: child processes on this machine under a supervisor.
+
+Each worker reads and writes for itself, so that no document crosses a pipe. The supervisor knows which document each
+is at, limits its CPU time, memory and wall time, and outlives whatever it does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import EnvironmentFault, UserError
+from pipeline.executors.contract import (
+    ATTEMPTS,
+    OUTSIDE_ATTEMPTS,
+    Death,
+    Result,
+    Task,
+    WorkerDied,
+    WorkerLimits,
+    no_revision,
+)
+from pipeline.executors.crew import LOOK_SECONDS, Answer, Crew
+from pipeline.executors.worker import DONE
+from pipeline.guard import NOTHING
+
+PAUSE_SECONDS = 0.25
+"""How long a task waits that the environment has failed, and twice as long the next time."""
+
+
+def run_local(
+    function: Callable[[Any], Any],
+    tasks: Iterable[Task],
+    *,
+    workers: int,
+    limits: WorkerLimits | None = None,
+    revise: Callable[[Any, Death], Any] = no_revision,
+    on_look: Callable[[Mapping[Any, int]], None] | None = None,
+    preload: Iterable[str] = (),
+) -> Iterator[Result]:
+    """Yield a Result for each task, as they end, run by child processes of this machine; see `contract.Executor`.
+
+    Raises:
+        EnvironmentFault: workers cannot start: a module cannot be imported, or they die before they take a task.
+    """
+    queue = _Queue(tasks, revise)
+    with Crew(function, workers, limits or WorkerLimits(), list(preload)) as crew:
+        while True:
+            for place in crew.free():
+                job = queue.next()
+                if job is None:
+                    break
+                job.attempts += 1
+                try:
+                    crew.begin(place, job, job.argument)
+                except EnvironmentFault:
+                    raise
+                except Exception as error:  # an argument that cannot be pickled
+                    yield job.result("failed", error=error)
+            if not crew.busy() and not queue.waiting:
+                return
+            for place in crew.wait(queue.pause()):
+                result = queue.settle(*crew.done(place))
+                if result is not None:
+                    yield result
+            if on_look is not None and crew.looked:
+                on_look({place.job.key: crew.number(place) for place in crew.busy()})
+
+
+@dataclass(eq=False)
+class Job:
+    """A task on its way to a result, and how its attempts ended."""
+
+    key: Any
+    argument: Any
+    attempts: int = 0
+    cpu_seconds: float = 0.0
+    not_before: float = 0.0
+    faults: int = 0  # of the environment
+    blameless: int = 0  # deaths with no document to leave out
+    outside: int = 0
+    outside_at: Counter[int] = field(default_factory=Counter)  # documents in work when somebody else ended the worker
+
+    def result(self, status: str, **said: Any) -> Result:
+        """Return how the job ended."""
+        return Result(self.key, status, attempts=self.attempts, cpu_seconds=self.cpu_seconds, **said)
+
+
+class _Queue:
+    """What is to be done: tasks not taken yet, and those to try again, which go first when their time has come."""
+
+    def __init__(self, tasks: Iterable[Task], revise: Callable[[Any, Death], Any]) -> None:
+        self._tasks = iter(tasks)
+        self._revise = revise
+        self.waiting: deque[Job] = deque()
+
+    def next(self) -> Job | None:
+        """Return a job that may begin now."""
+        now = time.monotonic()
+        for job in self.waiting:
+            if job.not_before <= now:
+                self.waiting.remove(job)
+                return job
+        return next((Job(key, argument) for key, argument in self._tasks), None)
+
+    def pause(self) -> float:
+        """Return how long, at most, to wait for news."""
+        due = [job.not_before - time.monotonic() for job in self.waiting]
+        return max(0.0, min([LOOK_SECONDS, *due]))
+
+    def settle(self, job: Job, end: Answer | Death, cpu_seconds: float) -> Result | None:
+        """Return the result of `job` after an attempt, or None where it is to be tried again."""
+        job.cpu_seconds += cpu_seconds
+        return self._answered(job, end) if isinstance(end, Answer) else self._died(job, end)
+
+    def _answered(self, job: Job, answer: Answer) -> Result | None:
+        if answer.kind == DONE:
+            return job.result("done", value=answer.value)
+        if not answer.environment:
+            return job.result("failed", error=answer.value)
+        job.faults += 1
+        if job.faults < ATTEMPTS:
+            self._again(job, PAUSE_SECONDS * 2 ** (job.faults - 1))
+            return None
+        return job.result("failed", error=one_line(answer.value, job.faults), environment=True)
+
+    def _died(self, job: Job, death: Death) -> Result | None:
+        """Blame a document, or the second time the one that was in work when a worker was killed from outside."""
+        if death.outside:
+            job.outside += 1
+            job.outside_at[death.number] += 1
+            if death.number == NOTHING or job.outside_at[death.number] < 2:
+                return self._again_or_lost(job, death, job.outside < OUTSIDE_ATTEMPTS)
+        revised = None if death.rule == "task_time" else self._revise(job.argument, death)
+        if revised is not None:
+            job.argument = revised
+            self._again(job)
+            return None
+        job.blameless += 1
+        return self._again_or_lost(job, death, job.blameless < ATTEMPTS)
+
+    def _again_or_lost(self, job: Job, death: Death, again: bool) -> Result | None:
+        if again:
+            self._again(job)
+            return None
+        environment = death.outside or death.rule == "task_time"
+        error = WorkerDied(f"{job.attempts} attempts at {job.key!r}, the last ended with {death.rule}: {death.detail}")
+        return job.result("lost", error=error, environment=environment)
+
+    def _again(self, job: Job, pause: float = 0.0) -> None:
+        job.not_before = time.monotonic() + pause
+        self.waiting.append(job)
+
+
+def one_line(error: BaseException | None, attempts: int) -> UserError:
+    """Return a fault of the environment as one clear line; the original is its cause."""
+    if isinstance(error, UserError):
+        return error
+    said = " ".join(str(error).split())[:500]
+    fault = EnvironmentFault(f"{type(error).__name__}: {said} ({attempts} attempts); mend the cause and run again")
+    fault.__cause__ = error
+    return fault
