@@ -161,16 +161,21 @@ class Corpus:
         return pa.concat_tables(pieces).take(pa.array(back))
 
     def _rows(self, shard: int, rows: np.ndarray, columns: list[str]) -> pa.Table:
-        with self.folder.open(f"{self.shards.name(shard)}.parquet") as file:
-            parquet = pq.ParquetFile(file)
-            starts = np.cumsum([0] + [parquet.metadata.row_group(g).num_rows for g in range(parquet.num_row_groups)])
-            groups = np.searchsorted(starts, rows, side="right") - 1
-            return pa.concat_tables(
-                [
-                    parquet.read_row_group(int(group), columns=columns).take(pa.array(rows[start:end] - starts[group]))
-                    for group, start, end in _runs(groups)
-                ]
-            )
+        return rows_of(self.folder, self.shards.name(shard), rows, columns)
+
+
+def rows_of(folder: Folder, name: str, rows: np.ndarray, columns: list[str]) -> pa.Table:
+    """Return `columns` of the documents in `rows` (ascending) of shard `name`, whose texts stand in `folder`."""
+    with folder.open(f"{name}.parquet") as file:
+        parquet = pq.ParquetFile(file)
+        starts = np.cumsum([0] + [parquet.metadata.row_group(g).num_rows for g in range(parquet.num_row_groups)])
+        groups = np.searchsorted(starts, rows, side="right") - 1
+        return pa.concat_tables(
+            [
+                parquet.read_row_group(int(group), columns=columns).take(pa.array(rows[start:end] - starts[group]))
+                for group, start, end in _runs(groups)
+            ]
+        )
 
 
 def _runs(keys: np.ndarray) -> Iterator[tuple[Any, int, int]]:

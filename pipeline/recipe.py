@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import pathlib
+import re
 import tomllib
 import typing
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,8 @@ from pipeline.readers import InputFile
 from pipeline.registry import did_you_mean, stage_class
 from pipeline.stage import Stage, StageFault
 
-TABLES = ("name", "input", "stage", "tokenizer", "report", "plan", "limits", "ledger")
+_NAME = re.compile(r"(?!\.{1,2}$)[\w.+-](?:[\w .+-]*[\w.+-])?")
+TABLES = ("name", "input", "stage", "tokenizer", "report", "plan", "limits", "ledger", "output")
 OUR_COLUMNS = ("id", "url", "text", "html", "source")
 
 
@@ -38,8 +40,12 @@ class Limits:
     """Size of the pieces that input files are cut into, as stored. Part of what a shard is, unlike workers."""
     batch_bytes: int = 8_000_000
     """Documents that go through the stages together, in bytes."""
+    shard_bytes: int = 64_000_000
+    """Text and ledger of one shard, about: a split that yields more becomes several, so that memory stays flat."""
+    decision_seconds: float = 3600.0
+    """Time of one task of a decision; beyond it the run ends."""
     failed_share: float = 0.2
-    """A run in which stages fail on more than this share of all documents read ends in an error."""
+    """A run in which more than this share of the documents fail, in reading or in a stage, ends in an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,14 @@ class LedgerOptions:
 
     text_characters: int = 1000
     """The first so many characters; 0 keeps none, -1 all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What the final corpus looks like. Part of a recipe as ``[output]``."""
+
+    shard_bytes: int = 256_000_000
+    """Text in one file of ``data/``, about."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +75,7 @@ class Recipe:
         stages: in order, with the place of each in the recipe file.
         tables: the tables that belong to others (`tokenizer`, `report`, `plan`), as written.
         resolved: the whole recipe as a dictionary, overrides applied.
+        file: where it was read from; None for one built in Python.
     """
 
     name: str
@@ -69,8 +84,10 @@ class Recipe:
     stages: tuple[Stage, ...]
     limits: Limits = field(default_factory=Limits)
     ledger: LedgerOptions = field(default_factory=LedgerOptions)
+    output: OutputOptions = field(default_factory=OutputOptions)
     tables: Mapping[str, Any] = field(default_factory=dict)
     resolved: Mapping[str, Any] = field(default_factory=dict)
+    file: pathlib.Path | None = None
 
 
 def load_recipe(path: str | pathlib.Path, overrides: Sequence[str] = ()) -> Recipe:
@@ -88,15 +105,16 @@ def load_recipe(path: str | pathlib.Path, overrides: Sequence[str] = ()) -> Reci
         raise RecipeError(str(path), f"is not TOML: {error}") from error
     for override in overrides:
         _override(table, override)
-    return build_recipe(table, path.resolve().parent, default_name=path.stem)
+    recipe = build_recipe(table, path.resolve().parent, default_name=path.stem)
+    return dataclasses.replace(recipe, file=path.resolve())
 
 
 def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: str = "run") -> Recipe:
     """Return the recipe that the parsed TOML `table` describes; relative paths start from `folder`."""
     _known("", table, TABLES)
     name = table.get("name", default_name)
-    if not isinstance(name, str) or not name.strip():
-        raise RecipeError("name", "must be a text that is not empty")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise RecipeError("name", f"must be a name, not a path: letters, digits and - _ . + or blanks; got {name!r}")
     stage_tables = table.get("stage", [])
     if not isinstance(stage_tables, list):
         raise RecipeError("stage", "write each stage as [[stage]] (two brackets)")
@@ -107,6 +125,7 @@ def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: s
         stages=tuple(build_stage(t, folder, f"stages[{i}]") for i, t in enumerate(stage_tables)),
         limits=_options(Limits, table.get("limits", {}), "limits"),
         ledger=_options(LedgerOptions, table.get("ledger", {}), "ledger"),
+        output=_options(OutputOptions, table.get("output", {}), "output"),
         tables={key: dict(table[key]) for key in ("tokenizer", "report", "plan") if key in table},
         resolved=dict(table),
     )
@@ -167,7 +186,7 @@ def _options(kind: type, table: Any, place: str) -> Any:
     for key, value in dataclasses.asdict(options).items():
         if value < 0 and key != "text_characters":
             raise RecipeError(f"{place}.{key}", f"must not be negative; got {value}")
-    for key in ("split_bytes", "batch_bytes", "record_bytes"):
+    for key in ("split_bytes", "batch_bytes", "record_bytes", "shard_bytes"):
         if getattr(options, key, 1) < 1:
             raise RecipeError(f"{place}.{key}", "must be at least 1")
     return options

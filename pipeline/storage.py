@@ -6,12 +6,15 @@ it at the end of the upload (object stores).
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import io
 import json
 import os
 import pathlib
-from collections.abc import Collection
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -22,7 +25,7 @@ import pyarrow.parquet as pq
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
 from obstore.store import LocalStore, from_url
 
-from pipeline.errors import InputError, StorageError
+from pipeline.errors import InputError, StorageError, UserError
 
 # obstore raises the built-in errors for folders and its own for object stores
 MISSING = (NotFoundError, FileNotFoundError)
@@ -96,28 +99,27 @@ class Folder:
         except MISSING:
             return
 
-    def link(self, source: Folder, name: str) -> None:
-        """Make file `name` of `source` appear here too: a hard link where the file system has them, else a copy."""
-        theirs, ours = source.path(name), self.path(name)
-        if theirs is None or ours is None:
-            self.put(name, source.get(name))
+    def move(self, name: str, to: str) -> None:
+        """Make file `name` appear as `to`, in place of what is there."""
+        old, new = self.path(name), self.path(to)
+        if old is None or new is None:
+            obstore.rename(_store(self.url), name, to)
             return
-        ours.parent.mkdir(parents=True, exist_ok=True)
-        staged = ours.with_name(f"{ours.name}#link")
-        staged.unlink(missing_ok=True)
         try:
-            os.link(theirs, staged)
-        except OSError:
-            self.put(name, source.get(name))
-            return
-        os.replace(staged, ours)
+            new.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(old, new)
+        except OSError as error:
+            raise StorageError(f"cannot write {new} ({error.strerror}); mend the cause, then run again") from error
 
-    def mirror(self, source: Folder, names: Collection[str]) -> None:
-        """Make this folder hold exactly the files `names` of `source`: links where the file system has them."""
-        for stale in sorted(set(self.names()) - set(names)):
-            self.delete(stale)
-        for name in names:
-            self.link(source, name)
+    def remove_tree(self, name: str) -> None:
+        """Delete folder `name` with all that is in it, if it is there."""
+        path = self.path(name)
+        if path is not None:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            return
+        for found in self.names(name):
+            self.delete(found)
 
     def put_json(self, name: str, value: Any, *, create: bool = False) -> None:
         """Write `value` as JSON, keys in their order, one line break at the end."""
@@ -243,3 +245,24 @@ def content_mark(path: str) -> str:
 def digest_text(text: str) -> str:
     """Return the SHA-256 of `text`."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def lease(out: Folder) -> Iterator[None]:
+    """Hold the run folder, so that two runs do not write to it at once."""
+    path = out.path()
+    if path is None:
+        yield
+        return
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        held = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise StorageError(f"cannot write to {path} ({error.strerror}); choose another --out") from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise UserError(f"another run is writing to {path}; wait for it, or choose another --out") from error
+    finally:
+        os.close(held)

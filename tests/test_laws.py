@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.corpus import Corpus, LocalTasks, Observations
+from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, Document, text_array
 from pipeline.passes import apply_stage, observe_batch
 from pipeline.plan import schema_after
 from pipeline.recipe import build_stage, stage_from
 from pipeline.registry import stage_class, stage_names
-from pipeline.corpus_stage import CorpusStage
 from pipeline.stage import DocumentStage, MapStage, Stage
 from pipeline.storage import Folder, encode_table
 

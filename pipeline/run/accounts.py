@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.corpus import Corpus
+from pipeline.corpus import rows_of
 from pipeline.errors import AccountingError, StorageError, UserError
 from pipeline.run.decide import Decided
 from pipeline.run.folder import must_exist, read_manifest, read_unfinished
 from pipeline.run.plan import RunPlan
 from pipeline.storage import Folder
-from pipeline.tally import READ, Rules, Tally, merge_rules
+from pipeline.tally import READ, Rules, StageTally, Tally, merge_rules
 
 
 @dataclass
@@ -159,7 +160,13 @@ def _pass_summary(report: PassReport) -> PassSummary:
 
 def _stage_lines(plan: RunPlan, reports: Sequence[PassReport], kept: int) -> list[StageSummary]:
     """Return one line a stage; what a corpus stage observes and decides counts as its own."""
-    counted = {line.stage: line for report in reports if report.tally for line in report.tally.stages}
+    counted: dict[str, StageTally] = {}
+    for line in (line for report in reports if report.tally for line in report.tally.stages):
+        first = counted.get(line.stage, line)  # documents that it could not observe are counted before its decision
+        counted[line.stage] = StageTally(
+            line.stage, first.documents_in, line.documents_out,
+            line.cpu_seconds + (first.cpu_seconds if first is not line else 0.0),
+        )  # fmt: skip
     cpu: dict[str, float] = {}
     for report in reports:
         for label, seconds in report.looked.items():
@@ -226,8 +233,7 @@ def partner_url(out: Folder, partner: str) -> str | None:
     for step in reversed(passes):
         folder = out / step["texts"]
         if row.isdigit() and folder.exists(f"{shard}.parquet"):
-            table = Corpus.row_of(folder, shard, int(row), ("url",))
-            value = table["url"][0].as_py() if table is not None else None
+            value = rows_of(folder, shard, np.array([int(row)]), ["url"])["url"][0].as_py()
             return str(value) if value else None
     return None
 

@@ -52,6 +52,7 @@ class LookBrief(msgspec.Struct, frozen=True):
     of: str
     digest: str
     failed: int
+    cpu_seconds: float
 
 
 class Records(Generic[T]):
@@ -130,4 +131,6 @@ def commits(folder: Folder) -> Records[Commit]:
 
 def looks(folder: Folder) -> Records[Look]:
     """Return the records of the observations in `folder`."""
-    return Records(folder / "seen", Look, lambda look: LookBrief(look.of, look.digest, len(look.failed)))
+    return Records(
+        folder / "seen", Look, lambda look: LookBrief(look.of, look.digest, len(look.failed), look.cpu_seconds)
+    )

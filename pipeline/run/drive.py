@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
+from pipeline.commit import Commit, Look
 from pipeline.corpus import Corpus, Observations, Shards
-from pipeline.documents import POSITION_BITS
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
+from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, UserError
-from pipeline.executors.contract import Result, WorkerLimits, no_revision, run_local
-from pipeline.run.accounts import PassReport, Summary, summarise
-from pipeline.run.commits import Brief, Records, commits, looks
+from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
+from pipeline.executors.local import run_local
+from pipeline.run.accounts import PassReport, summarise
+from pipeline.run.commits import Brief, LookBrief, Records, commits, looks
+from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
-from pipeline.run.folder import Unfinished, bring_back, claim, noted
-from pipeline.run.inputs import InputMarks, NamedSplit, named_splits
+from pipeline.run.folder import UNFINISHED, Unfinished, bring_back, claim, noted
+from pipeline.run.inputs import InputMarks, named_splits
 from pipeline.run.passes import Pass
 from pipeline.run.plan import RunPlan, preload_of
 from pipeline.run.progress import Progress, Silent
-from pipeline.run.publish import Finish, Finished, publish
+from pipeline.run.publish import Finish, Finished, publish, roll_forward
+from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
@@ -46,6 +51,8 @@ def execute(
     finish: Finish | None = None,
     retry_failed: bool = False,
     asked: bool = True,
+    executor: Executor = run_local,
+    beside: Mapping[str, str] | None = None,
 ) -> Finished:
     """Carry out `plan` in folder `out` from wherever it stands, and publish what it makes.
 
@@ -54,56 +61,19 @@ def execute(
         finish: adds what belongs to the result beside the corpus, before all is published together.
         retry_failed: shards in which documents failed are made again.
         asked: the user has named the folder.
+        executor: runs the tasks.
+        beside: see `pipeline.run.publish.publish`.
     Raises:
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
         AccountingError: a pass does not balance.
     """
     with lease(out):
+        roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
         with noted(out, state):
-            return _Run(plan, out, workers, progress or Silent(), state, retry_failed).carry_out(finish)
-
-
-@dataclass
-class Standing:
-    """The corpus as a pass leaves it: where each shard's texts are, and which of its rows are left.
-
-    Attributes:
-        folder: of the pass that wrote the texts.
-        rows: by shard, the folder of the pass that last took rows out; None where all are left.
-        briefs: by shard, what was committed last.
-    """
-
-    folder: str
-    texts: Folder
-    names: list[str]
-    rows: list[Folder | None]
-    briefs: list[Brief]
-    schema: pa.Schema
-    shards: Shards
-
-    @property
-    def kept(self) -> int:
-        """Documents left."""
-        return sum(brief.kept for brief in self.briefs)
-
-    def stand(self, number: int) -> Stand:
-        """Return where shard `number` stands."""
-        brief = self.briefs[number]
-        return Stand(self.texts, self.rows[number], brief.outcome, brief.rows)
-
-
-@dataclass
-class Looked:
-    """One corpus stage's observation of a corpus."""
-
-    label: str
-    stage: CorpusStage
-    folder: str
-    observations: Observations
-    digest: str
-    failed: DropPositions | None
-    inputs: tuple[tuple[str, Folder], ...] = ()
+            return _Run(
+                plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {}
+            ).carry_out(finish)
 
 
 @dataclass
@@ -116,39 +86,390 @@ class _Run:
     progress: Progress
     state: Unfinished
     retry_failed: bool
+    executor: Executor
+    beside: Mapping[str, str]
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
-    products: dict[str, Decided] = field(default_factory=dict)
+    looked: dict[str, Looked] = field(default_factory=dict)
 
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
-        self._note_state()
+        self._note()
         self.marks = InputMarks.load(self.out)
         limits, ledger = self.plan.recipe.limits, self.plan.recipe.ledger
         sizes = [limits.batch_bytes, limits.record_bytes, limits.split_bytes, limits.shard_bytes]
-        chain = digest_of([SHARD_FORMAT, sizes, ledger.text_characters])
+        chain = digest_of([SHARD_FORMAT, sizes, ledger.text_characters, _described(self.plan.passes[0].schema_in)])
         standing: Standing | None = None
         looked: list[Looked] = []
         for step in self.plan.passes:
             started = time.perf_counter()
             decided = self._decisions(step, looked, standing)
-            applied = self._applied(looked, decided) + [Applied(label, stage) for label, stage in step.maps]
+            applied = [*_applied(looked, decided), *(Applied(label, stage) for label, stage in step.maps)]
             if standing is None or applied:
-                described = [[a.label, a.stage.kind if isinstance(a.stage, DropPositions) else "", _identity(a, decided)] for a in applied]
-                schema = [[f.name, str(f.type)] for f in step.schema_in] if standing is None else []
-                chain = digest_of([chain, schema, described])
+                chain = digest_of([chain, [[a.label, a.stage.identity()] for a in applied]])
                 folder = f"{step.number:02d}-{step.name}-{chain}"
-            elif not step.observes:
-                self._count_decisions(decided)
-                continue
-            else:
+            elif step.observes:
                 folder = standing.folder
-            standing, looked = self._pass(step, folder, applied, standing, decided)
+            else:
+                self.reports[-1].decided += decided  # they change nothing: there is nothing to read
+                continue
+            bring_back(self.out, folder)
+            standing, looked = self._pass(step, folder, applied, decided, standing)
             self.reports[-1].seconds = time.perf_counter() - started
         assert standing is not None
-        summary = summarise(self.plan, self.reports)
         finished = Finished(
-            plan=self.plan, out=self.out, summary=summary, standing=standing, decided=self.decided,
-            looked={look.label: look for look in self.looks}, chain=chain,
-        )  # fmt: skip
-        return publish(finished, self.state, self._run, self.marks, finish, self.progress)
+            self.plan, self.out, summarise(self.plan, self.reports), standing, self.decided, self.looked, chain
+        )
+        return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, self.beside)
+
+    def _note(self, folder: str = "", texts: str = "", observed: Sequence[str] = ()) -> None:
+        """Write down how far the run is, and which pass it begins now."""
+        if folder:
+            self.state.passes.append({"folder": folder, "texts": texts, "observed": list(observed), "decisions": []})
+            self.state.made = sorted({*self.state.made, folder})
+        self.out.put_json(UNFINISHED, asdict(self.state))
+
+    def _below(self, folder: Folder) -> str:
+        return folder.url.removeprefix(f"{self.out.url}/")
+
+    # decisions
+
+    def _decisions(self, step: Pass, looked: Sequence[Looked], standing: Standing | None) -> list[Decided]:
+        """Return the decisions that `step` begins with, each made on what those before it left."""
+        gone = [(look.failed, self.out / look.failed_folder) for look in looked if look.failed is not None]
+        made: list[Decided] = []
+        for (label, stage), look in zip(step.decides, looked, strict=True):
+            assert standing is not None
+            observations = replace(look.observations, gone=tuple(gone))
+            inputs = [self._product(product).digest for product in stage.takes]
+            key = digest_of([stage.identity(), look.digest, [drops.digest for drops, _ in gone], inputs])
+            work = self.out / look.folder / f"decision-{key}"
+            started = time.perf_counter()
+            fresh = not work.exists(DECISION)
+            if fresh:
+                self.progress.begin(f"{label}: deciding", step.number, len(self.plan.passes), 0, 0)
+            decided = decide(label, stage, observations, Corpus(standing.texts, standing.shards), work, self.tasks)
+            if fresh:
+                self.progress.end(f"{label}: deciding", time.perf_counter() - started)
+            for note in decided.notes:
+                self.progress.note(f"{label}: {note}")
+            if isinstance(decided.decision, DropPositions):
+                gone.append((decided.decision, decided.folder))
+            made.append(decided)
+            self.decided[label] = decided
+            self.state.passes[-1]["decisions"].append(self._below(work))
+        return made
+
+    def _product(self, product: str) -> Decided:
+        """Return the decision that holds `product`: of the nearest stage before that gives it."""
+        return next(d for d in reversed(list(self.decided.values())) if d.stage.gives == product)
+
+    # passes
+
+    def _pass(
+        self, step: Pass, folder: str, applied: list[Applied], decided: list[Decided], standing: Standing | None
+    ) -> tuple[Standing, list[Looked]]:
+        """Do what is left of pass `step`; return the corpus as it leaves it, and what was observed of that."""
+        makes = standing is None or bool(applied)
+        writes = makes and step.writes
+        observers = [self._observer(label, stage, folder) for label, stage in step.observes]
+        texts = folder if writes or standing is None else self._below(standing.texts)
+        self._note(folder, texts, [self._below(observer.folder) for observer in observers])
+        work = self._work(step, folder, applied, observers, standing, makes, writes)
+        report = PassReport(step.name if makes else step.observes[0][0], folder, texts, 0, 0, decided=list(decided))
+        phase = _Phase(self, step, work, standing, folder if makes else None, report)
+        phase.run()
+        self.marks.save()
+        after = phase.standing()
+        report.kept, report.bytes_kept = after.kept, sum(brief.bytes_out for brief in after.briefs)
+        if phase.made is not None:
+            report.tally = Tally.sum(commit.tally for _, commit in phase.made.whole(after.names))
+            report.bytes_written = sum(brief.bytes_written for brief in after.briefs)
+            self._check(step, report.tally)
+        self.reports.append(report)
+        looked = [self._look(observer, phase.seen[observer.label], after, report) for observer in observers]
+        self._check_failed(step, report, looked)
+        return after, looked
+
+    def _observer(self, label: str, stage: CorpusStage, folder: str) -> Observer:
+        products = [(product, self._product(product)) for product in stage.takes]
+        identity = digest_of([stage.observation_identity(), [decided.digest for _, decided in products]])
+        place = self.out / folder / f"observed-{label.replace('#', '-')}-{identity}"
+        return Observer(label, stage, place, tuple((product, decided.folder) for product, decided in products))
+
+    def _work(
+        self, step: Pass, folder: str, applied: list[Applied], observers: list[Observer], standing: Standing | None,
+        makes: bool, writes: bool,
+    ) -> PassWork:  # fmt: skip
+        limits = self.plan.recipe.limits
+        return PassWork(
+            stages=tuple(applied),
+            observers=tuple(observers),
+            schema_in=step.schema_in,
+            schema_out=step.schema_out,
+            target=self.out / folder if makes else None,
+            writes=writes,
+            shards=standing.shards if standing else None,
+            batch_bytes=limits.batch_bytes,
+            record_bytes=limits.record_bytes,
+            shard_bytes=limits.shard_bytes,
+            text_characters=self.plan.recipe.ledger.text_characters,
+            failed_share=limits.failed_share,
+        )
+
+    def _look(self, observer: Observer, seen: Records[Look], after: Standing, report: PassReport) -> Looked:
+        """Return what `observer` has seen of the whole corpus, and the documents it could not see as drops to come."""
+        sha = hashlib.sha256()
+        failed = 0
+        for name in after.names:
+            brief: LookBrief = seen.known[name]
+            sha.update(f"{name} {brief.digest}\n".encode())
+            failed += brief.failed
+            report.looked[observer.label] = report.looked.get(observer.label, 0.0) + brief.cpu_seconds
+        folder = self._below(observer.folder)
+        observations = Observations(observer.folder, after.shards, inputs=dict(observer.inputs))
+        look = Looked(observer.label, observer.stage, folder, observations, sha.hexdigest()[:16])
+        if failed:
+            numbers = {name: number for number, name in enumerate(after.names)}
+            bad = [
+                (numbers[name] << POSITION_BITS | row, rule, detail)
+                for name, record in seen.whole(after.names)
+                for row, rule, detail in record.failed
+            ]
+            look.failed_folder = f"{folder}/failed-{digest_of(sorted(bad))}"
+            look.failed = failed_drops(observer.label, iter(bad), self.out / look.failed_folder)
+        self.looked[observer.label] = look
+        return look
+
+    # checks
+
+    def _check(self, step: Pass, tally: Tally) -> None:
+        """Hold the law of conservation over the pass and towards the one before it."""
+        tally.check(f"pass {step.number} ({step.name})")
+        before = next((report.tally for report in reversed(self.reports) if report.tally is not None), None)
+        if before is not None and before.kept != tally.read:
+            raise AccountingError(
+                f"pass {step.number} read {tally.read} documents, the pass before it kept {before.kept}"
+            )
+
+    def _check_failed(self, step: Pass, report: PassReport, looked: Sequence[Looked]) -> None:
+        share = self.plan.recipe.limits.failed_share
+        tally = report.tally or Tally(read=report.kept)
+        failed = tally.failures + sum(look.failed.rows for look in looked if look.failed is not None)
+        if tally.read >= EXACT_FROM and failed > share * tally.read:
+            raise self.too_many(step, failed, tally)
+
+    def too_many(self, step: Pass, failed: int, tally: Tally) -> UserError:
+        """Return the error that ends a run in which too many documents fail."""
+        return UserError(
+            f"{failed} of {tally.read} documents of pass {step.number} failed ({tally.worst()}): more than "
+            f"limits.failed_share = {self.plan.recipe.limits.failed_share}; see `tokenmill inspect {self.out.url}`, mend "
+            "the cause, then run again with --retry-failed"
+        )
+
+    # work
+
+    def tasks(
+        self, function: Callable[[Any], Any], tasks: Iterable[tuple[Any, Any]], *, label: str = "", number: int = 0,
+        revise_task: Callable[[Any, Any], Any] = no_revision,
+    ) -> Iterator[Result]:  # fmt: skip
+        """Yield the results of `tasks` on the run's workers; the first that failed for good ends the run."""
+
+        def look(at: Any) -> None:
+            self.progress.look(sum(max(0, n) for n in at.values()))
+
+        limits = self.plan.recipe.limits
+        documents = revise_task is not no_revision
+        results = self.executor(
+            function,
+            tasks,
+            workers=self.workers,
+            limits=WorkerLimits(
+                limits.cpu_seconds if documents else 0.0,
+                limits.wall_seconds if documents else 0.0,
+                limits.memory_bytes,
+                0.0 if documents else limits.decision_seconds,
+            ),
+            revise=revise_task,
+            on_look=look,
+            preload=preload_of(self.plan.recipe.stages),
+        )
+        with contextlib.closing(results):  # type: ignore[type-var]
+            for result in results:
+                if result.error is not None:
+                    raise result.error
+                yield result
+
+
+def _applied(looked: Sequence[Looked], decided: Sequence[Decided]) -> list[Applied]:
+    """Return what a pass begins with: documents that could not be observed fail, then what was decided."""
+    failed = [
+        Applied(look.label, look.failed, look.observations.folder / look.failed_folder.rsplit("/", 1)[-1])
+        for look in looked
+        if look.failed is not None
+    ]
+    made = [
+        Applied(d.label, d.decision, d.folder)
+        for d in decided
+        if d.decision is not None and not (isinstance(d.decision, DropPositions) and d.decision.rows == 0)
+    ]
+    return [*failed, *made]
+
+
+def _described(schema: pa.Schema) -> list[list[str]]:
+    return [[column.name, str(column.type)] for column in schema]
+
+
+class _Phase:
+    """The shards of one pass, made or found, and its observations.
+
+    Attributes:
+        made: commits of the pass; None where it only observes.
+        seen: records of each observation, by label.
+    """
+
+    def __init__(
+        self, run: _Run, step: Pass, work: PassWork, before: Standing | None, folder: str | None, report: PassReport
+    ):
+        self.run_, self.step, self.work, self.before, self.report = run, step, work, before, report
+        self.made: Records[Commit] | None = None if work.target is None else commits(work.target)
+        self.seen = {observer.label: looks(observer.folder) for observer in work.observers}
+        self.there = set() if work.target is None else set(work.target.names())
+        self._files: dict[str, set[str]] = {}
+        self._splits: list[str] = []
+        self._failed = self._read = 0
+
+    def run(self) -> None:
+        """Make every shard and observation that does not stand."""
+        run, name = self.run_, self.report.name
+        total = len(run.plan.splits) if self.before is None else len(self.before.names)
+        started = time.perf_counter()
+        todo = self._first() if self.before is None else self._later()
+        if self.before is not None:
+            todo = list(todo)
+        standing = total - len(todo) if isinstance(todo, list) else 0
+        run.progress.begin(name, self.step.number, len(run.plan.passes), total, standing)
+        for result in run.tasks(run_shard_task, todo, revise_task=revise):
+            for made in result.value:
+                self._take(made)
+            run.progress.shard(self._tally_of(result.value))
+        for records in [self.made, *self.seen.values()]:
+            if records is not None:
+                records.pack(done=True)
+        run.progress.end(name, time.perf_counter() - started)
+
+    def _take(self, made: Made) -> None:
+        """Take note of what a worker has committed, and end the run where too many documents fail."""
+        if made.commit is not None:
+            assert self.made is not None
+            self.made.add(made.name, made.commit)
+            self.made.pack()
+            self._read += made.commit.tally.read
+            self._failed += made.commit.tally.failures
+        for label, look in made.looks.items():
+            self.seen[label].add(made.name, look)
+            self.seen[label].pack()
+            self._read += look.rows if made.commit is None else 0
+            self._failed += len(look.failed)
+        if too_many(self._failed, self._read, self.run_.plan.recipe.limits.failed_share):
+            tally = made.commit.tally if made.commit else Tally()
+            raise self.run_.too_many(self.step, self._failed, replace(tally, read=self._read))
+
+    def _tally_of(self, made: list[Made]) -> Tally | None:
+        tallies = [m.commit.tally for m in made if m.commit is not None]
+        return Tally.sum(tallies) if tallies else None
+
+    # what stands
+
+    def _stands(self, name: str, source: str) -> Brief | None:
+        """Return the commit of shard `name` if it stands: made from `source`, all its files there, nothing to retry."""
+        assert self.made is not None
+        brief: Brief | None = self.made.known.get(name)
+        if brief is None or brief.source != source:
+            return None
+        files = [f"{name}.parquet"] * brief.texts + [f"rows/{name}.parquet"] * brief.selected
+        files += [f"ledger/{name}.parquet"] * bool(brief.ledger)
+        if not all(file in self.there for file in files) or (self.run_.retry_failed and brief.failed):
+            return None
+        return brief
+
+    def _unseen(self, name: str, outcome: str) -> tuple[Observer, ...]:
+        """Return the observers that have not seen shard `name` as it stands."""
+        missing = []
+        for observer in self.work.observers:
+            brief: LookBrief | None = self.seen[observer.label].known.get(name)
+            retry = self.run_.retry_failed and brief is not None and brief.failed
+            if brief is None or brief.of != outcome or retry or not self._is_there(observer, name):
+                missing.append(observer)
+        return tuple(missing)
+
+    def _is_there(self, observer: Observer, name: str) -> bool:
+        if observer.label not in self._files:
+            self._files[observer.label] = set(observer.folder.names())
+        return f"{name}.parquet" in self._files[observer.label]
+
+    def _first(self) -> Iterator[tuple[str, ShardTask]]:
+        """Yield the tasks left of the first pass, a split each, or a shard of one that stands but has not been seen."""
+        for item in named_splits(self.run_.plan.splits, self.run_.marks):
+            self._splits.append(item.name)
+            part, first, last = 0, 0, False
+            while not last and (brief := self._stands(part_name(item.name, part), "")) and brief.first == first:
+                name = part_name(item.name, part)
+                if observers := self._unseen(name, brief.outcome):
+                    yield name, self._looking(name, observers, self._made_stand(name, brief))
+                part, first, last = part + 1, brief.end, brief.last
+            if not last:
+                task = ShardTask(self.work, item.name, 0, item.split, item.changed, first=first, part=part)
+                yield item.name, task
+
+    def _later(self) -> Iterator[tuple[str, ShardTask]]:
+        """Yield the tasks left of a later pass, a shard each."""
+        before = self.before
+        assert before is not None
+        for number, name in enumerate(before.names):
+            stand = before.stand(number)
+            brief = None if self.made is None else self._stands(name, stand.outcome)
+            if self.made is not None and brief is None:
+                yield name, ShardTask(self.work, name, number, stand=stand)
+                continue
+            seen = stand if brief is None else self._made_stand(name, brief, stand)
+            if observers := self._unseen(name, seen.outcome):
+                yield name, self._looking(name, observers, seen)
+
+    def _made_stand(self, name: str, brief: Brief, before: Stand | None = None) -> Stand:
+        """Return where a shard stands that this pass has made."""
+        assert self.work.target is not None
+        texts = self.work.target if brief.texts or before is None else before.texts
+        rows = self.work.target if brief.selected else None if brief.texts or before is None else before.rows
+        return Stand(texts, rows, brief.outcome, brief.rows)
+
+    def _looking(self, name: str, observers: tuple[Observer, ...], stand: Stand) -> ShardTask:
+        work = replace(self.work, stages=(), observers=observers, target=None, writes=False)
+        return ShardTask(work, name, 0, stand=stand)
+
+    # what comes of it
+
+    def standing(self) -> Standing:
+        """Return the corpus as the pass leaves it."""
+        before, made, target = self.before, self.made, self.work.target
+        if made is None or target is None:
+            assert before is not None
+            return before
+        names = list(self._parts()) if before is None else before.names
+        briefs = [made.known[name] for name in names]
+        if before is None or self.work.writes:
+            shards = Shards.write(target, names, [brief.rows for brief in briefs])
+            folder = target.url.rsplit("/", 1)[-1]
+            return Standing(folder, target, names, [None] * len(names), briefs, self.work.schema_out, shards)
+        rows = [target if b.selected else r for b, r in zip(briefs, before.rows, strict=True)]
+        folder = target.url.rsplit("/", 1)[-1]
+        return replace(before, folder=folder, rows=rows, briefs=briefs, schema=self.work.schema_out)
+
+    def _parts(self) -> Iterator[str]:
+        assert self.made is not None
+        for split in self._splits:
+            part, last = 0, False
+            while not last:
+                name = part_name(split, part)
+                yield name
+                part, last = part + 1, self.made.known[name].last

@@ -95,15 +95,16 @@ def local_folder(path: str | pathlib.Path) -> Folder:
 
 def read_manifest(out: Folder) -> Manifest | None:
     """Return the manifest of the finished run in `out`; None where none has finished."""
-    return _typed(out, MANIFEST, Manifest)
+    return typed_file(out, MANIFEST, Manifest)
 
 
 def read_unfinished(out: Folder) -> Unfinished | None:
     """Return how far a run has come that has not finished; None where there is none."""
-    return _typed(out, UNFINISHED, Unfinished)
+    return typed_file(out, UNFINISHED, Unfinished)
 
 
-def _typed(out: Folder, name: str, kind: type[Any]) -> Any:
+def typed_file(out: Folder, name: str, kind: type[Any]) -> Any:
+    """Return file `name` of the run folder as a `kind`, None where there is none. Raises for one that is not ours."""
     if not out.exists(name):
         return None
     data = out.get(name)
@@ -157,9 +158,7 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
     if manifest is None and before is None:
         others = [n for n in out.names() if n not in OURS_BEFORE_ANYTHING]
         if others:
-            raise RecipeError(
-                "--out", f"{out.url} is not empty ({others[0]}) and holds no run; choose another folder"
-            )
+            raise RecipeError("--out", f"{out.url} is not empty ({others[0]}) and holds no run; choose another folder")
     made = sorted({*(manifest.made if manifest else ()), *(before.made if before else ())})
     return Unfinished(EDITION, recipe.name, file, "running", made=made)
 

@@ -55,6 +55,10 @@ class InputMarks:
             self.changed = True
         return str(self.known[file.name][2])
 
+    def remembered(self, file: InputFile) -> str:
+        """Return what is known of the content of `file` without reading it; empty where nothing is."""
+        return str(self.known.get(file.name, ["", "", ""])[2])
+
     def save(self) -> None:
         """Write what is known now, so that the next run need not read it again."""
         if self.changed:
@@ -93,5 +97,7 @@ def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSp
             key = digest_of([file.name, file.source, columns, split.format, split.start, split.end, mark])[:12]
             again = seen[key]  # the same file named twice is read twice
             seen[key] += 1
-            stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-") or "input"
+            stem = (
+                re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-") or "input"
+            )
             yield NamedSplit(f"{stem}-{key}" + (f"-{again}" if again else ""), split, changed_at(file.path))

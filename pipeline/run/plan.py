@@ -39,7 +39,7 @@ def plan_run(recipe: Recipe) -> RunPlan:
 def preload_of(stages: Sequence[Stage]) -> list[str]:
     """Return the modules that every worker of a run of `stages` needs."""
     wanted = {name for stage in stages for name in (type(stage).__module__, *stage.preload)}
-    return ["pipeline.worker.shard", "pipeline.run.tasks", *sorted(wanted)]
+    return ["pipeline.worker.shard", "pipeline.worker.gather", "pipeline.run.tasks", *sorted(wanted)]
 
 
 def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:

@@ -69,7 +69,9 @@ def _plain(value: Any) -> Any:
         return [[_plain(k), _plain(v)] for k, v in value.items()]
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
-    raise TypeError(f"an item of a task holds a {type(value).__name__}; use dataclasses, tuples, numbers, texts and arrays")
+    raise TypeError(
+        f"an item of a task holds a {type(value).__name__}; use dataclasses, tuples, numbers, texts and arrays"
+    )
 
 
 def do_and_keep(function: Callable[[Any], Any], folder: Folder, keyed: tuple[str, Any]) -> float:

@@ -83,4 +83,3 @@ def read_stand(stand: Stand, name: str, batch_bytes: int) -> Iterator[Batch]:
                 numbers = left[np.searchsorted(left, numbers[0]) : np.searchsorted(left, first)]
                 data = data.take(pa.array(numbers - (first - data.num_rows)))
             yield Batch(data, numbers=numbers)
-

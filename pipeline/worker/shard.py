@@ -38,11 +38,11 @@ SHARD_ITEMS = 1 << 19
 
 @dataclass
 class Made:
-    """What a task answers for each shard: its commit, None where it stood already, and the looks of its observers."""
+    """What a task answers for each shard: its commit, None where it stood already, and what each observer saw, by label."""
 
     name: str
     commit: Commit | None
-    looks: list[Look]
+    looks: dict[str, Look]
 
 
 def run_shard_task(task: ShardTask) -> list[Made]:
@@ -54,7 +54,7 @@ def run_shard_task(task: ShardTask) -> list[Made]:
     for shard in _shards(task):
         done = shard.commit()
         made.append(done)
-        failed += shard.tally.failures + sum(len(look.failed) for look in done.looks)
+        failed += shard.tally.failures + sum(len(look.failed) for look in done.looks.values())
         read += shard.tally.read
         if too_many(failed, read, task.work.failed_share):
             raise UserError(
@@ -233,9 +233,9 @@ class ShardMaker:
         before = self.task.stand
         if self.work.target is None:
             assert before is not None
-            return Made(self.name, None, [looker.put(self.name, before.outcome) for looker in self.lookers])
+            return Made(self.name, None, self._looks(before.outcome))
         data, outcome = self._content()
-        looks = [looker.put(self.name, outcome) for looker in self.lookers]
+        looks = self._looks(outcome)
         written = 0
         if data:
             self.work.target.put(f"{self.name}.parquet" if self.work.writes else f"rows/{self.name}.parquet", data)
@@ -263,6 +263,9 @@ class ShardMaker:
         )
         self.work.target.put_json(f"tally/{self.name}.json", dataclasses.asdict(commit))
         return Made(self.name, commit, looks)
+
+    def _looks(self, outcome: str) -> dict[str, Look]:
+        return {looker.observer.label: looker.put(self.name, outcome) for looker in self.lookers}
 
     def _content(self) -> tuple[bytes, str]:
         """Return the bytes of the shard's file, none where nothing has changed, and its outcome."""

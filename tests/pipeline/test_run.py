@@ -26,7 +26,8 @@ STAGES = (Shorts(), Unique(), Shout())
 
 
 def run(folder, out, stages=STAGES, workers=2, **limits):
-    return execute(plan_run(recipe(folder, stages, **limits)), local_folder(out), workers=workers)
+    finished = execute(plan_run(recipe(folder, stages, **limits)), local_folder(out), workers=workers)
+    return finished.summary.as_dict()
 
 
 def corpus(folder: pathlib.Path, files: int = 3, documents: int = 40) -> pathlib.Path:
@@ -181,17 +182,19 @@ def test_a_run_killed_in_the_middle_of_a_decision_decides_anew_without_repeating
     folder, out = corpus(tmp_path / "in"), tmp_path / "out"
     script = (
         "import pathlib, sys; from tests.pipeline.test_run import run; from tests.pipeline.toy import DiesOnce\n"
-        "if __name__ == '__main__': run(pathlib.Path(sys.argv[1]), sys.argv[2], (DiesOnce(marker=sys.argv[3]),))\n"
+        "if __name__ == '__main__':\n"
+        "    run(pathlib.Path(sys.argv[1]), sys.argv[2], (DiesOnce(marker=sys.argv[3], log=sys.argv[4]),))\n"
     )
     (tmp_path / "go.py").write_text(script)
-    command = [sys.executable, str(tmp_path / "go.py"), str(folder), str(out), str(tmp_path / "marker")]
+    command = [sys.executable, str(tmp_path / "go.py"), str(folder), str(out)]
+    command += [str(tmp_path / "marker"), str(tmp_path / "log")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
     assert not list(out.glob("**/decision.json"))
-    tasks = {f: f.stat().st_mtime_ns for f in out.glob("**/tasks/seen/*")}
-    assert len(tasks) == 3
+    assert sorted((tmp_path / "log").read_text().split()) == ["0", "1", "2"]
     assert subprocess.run(command, env=environment).returncode == 0
-    assert {f: f.stat().st_mtime_ns for f in out.glob("**/tasks/seen/*")} == tasks
+    assert sorted((tmp_path / "log").read_text().split()) == ["0", "1", "2"]
+    assert not list(out.glob("**/tasks/*"))
     run(folder, tmp_path / "whole", (Unique(),))
     assert texts(out) == texts(tmp_path / "whole")
 

@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DROP_SCHEMA, DropPositions
 from pipeline.documents import Batch, Document
 from pipeline.readers import InputFile
-from pipeline.recipe import LedgerOptions, Limits, Recipe
-from pipeline.corpus_stage import CorpusStage
+from pipeline.recipe import Limits, Recipe
 from pipeline.stage import DocumentStage, Drop, Keep, MapStage, Outcome, Stage, Verdict
 
 
@@ -69,6 +69,8 @@ class Unique(CorpusStage):
 
     name: ClassVar[str] = "unique"
     threshold: float = 1.0
+    log: str = ""
+    """A file in which each task of the decision leaves a line."""
 
     def observe(self, batch: Batch) -> pa.Table:
         if "KILL-OBSERVE" in batch.texts:
@@ -82,8 +84,8 @@ class Unique(CorpusStage):
     def decide(self, observations, corpus, tasks, work) -> DropPositions:
         first: dict[str, int] = {}
         drops = []
-        for counts in tasks.map("seen", _lengths, [(observations, shard) for shard in observations.shards]):
-            assert counts >= 0
+        parts = [(self.log, part) for part in observations.parts(1)]
+        assert all(rows >= 0 for rows in tasks.map("seen", _length, parts))
         for table in observations:
             for position, text in zip(table["position"].to_pylist(), table["text"].to_pylist(), strict=True):
                 kept = first.setdefault(text, position)
@@ -108,9 +110,12 @@ class DiesOnce(Unique):
         return decision
 
 
-def _lengths(item) -> int:
-    observations, shard = item
-    return observations.read(shard).num_rows
+def _length(item) -> int:
+    log, part = item
+    if log:
+        with open(log, "a") as file:
+            file.write(f"{part.first}\n")
+    return part.read().num_rows
 
 
 def write_jsonl(path: pathlib.Path, texts: list[str], start: int = 0) -> pathlib.Path:
@@ -124,5 +129,4 @@ def recipe(folder: pathlib.Path, stages: tuple[Stage, ...], name: str = "toy", *
     """Return a recipe over all JSONL files in `folder`."""
     files = tuple(InputFile(str(p), p.name, "web", ()) for p in sorted(folder.glob("*.jsonl")))
     options = {"cpu_seconds": 1.0, "memory_bytes": 700_000_000, "batch_bytes": 4000, **limits}
-    resolved = {"name": name}
-    return Recipe(name, folder, files, stages, Limits(**options), LedgerOptions(), {}, resolved)
+    return Recipe(name, folder, files, stages, Limits(**options), resolved={"name": name})
