@@ -103,8 +103,7 @@ def _make(
         wanted = "None" if stage.decides is None else f"a {stage.decides.__name__}"
         raise TypeError(f"{label} says it decides {wanted} but decided {decision!r}")
     for below in (FOLDER, SCRATCH):
-        for name in work.names(below):
-            work.delete(name)
+        work.remove_tree(below)
     names = [name for name in work.names() if name.rsplit("/", 1)[-1] != FILE]
     record = _Record(
         stage=stage.name,
