@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
-from pipeline.documents import Batch, text_array
 from pipeline.corpus_stage import CorpusStage
+from pipeline.documents import Batch, text_array
 from pipeline.stage import Removal
 from pipeline.storage import Folder
 
