@@ -37,6 +37,7 @@ class Decontaminate(MapStage):
     published: ClassVar[str] = (
         "n-gram overlap, GPT-3 arXiv:2005.14165 app. C; share of an item as in Marin and allenai/decon"
     )
+    only_drops: ClassVar[bool] = True
     path_fields: ClassVar[tuple[str, ...]] = ("evals",)
     evals: tuple[str, ...] = ()
     """Evaluation sets: .jsonl, .json, .csv, .tsv or .parquet, also as .gz or .zst. One item a line or row."""

@@ -10,8 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations
-from pipeline.decisions import DROP_SCHEMA
-from pipeline.documents import POSITION_BITS, Batch
+from pipeline.documents import Batch
 from pipeline.storage import Folder
 
 PAIRS = pa.schema([("position", pa.int64()), ("kept", pa.int64()), ("similarity", pa.float64())])
@@ -25,14 +24,14 @@ def ids_of(batch: Batch) -> pa.Array:
 
 def parts_for(observations: Observations, rows: int) -> int:
     """Return into how many parts the observations are cut so that none has more than about `rows` rows."""
-    return max(1, -(-sum(len(observations.read(shard, ["position"])) for shard in observations.shards) // rows))
+    return max(1, -(-observations.rows // rows))
 
 
 def read_part(
     observations: Observations, columns: list[str], key: str, part: int, parts: int
 ) -> Iterator[pl.DataFrame]:
     """Yield, shard by shard, `columns` of the observed rows whose hash in column `key` belongs to `part` of `parts`."""
-    for shard in observations.shards:
+    for shard in range(len(observations.shards)):
         frame = pl.DataFrame(observations.read(shard, columns))
         if parts > 1:
             # the high half: what groups rows inside a part must not be what cut the parts
@@ -41,9 +40,9 @@ def read_part(
 
 
 def duplicate_drops(rule: str, pairs: pa.Table, corpus: Corpus, threshold: float) -> pa.Table:
-    """Return `pairs` (`PAIRS`) as rows of `DROP_SCHEMA`; the detail names the kept document by id and url."""
+    """Return `pairs` (`PAIRS`) as rows of `DROP_SCHEMA`."""
     kept = np.unique(np.asarray(pairs["kept"]))
-    names = dict(zip(kept.tolist(), _names(kept, corpus), strict=True))
+    names = dict(zip(kept.tolist(), corpus.read(kept, ("id",))["id"].to_pylist(), strict=True))
     rows = pairs.num_rows
     return pa.table(
         {
@@ -51,25 +50,10 @@ def duplicate_drops(rule: str, pairs: pa.Table, corpus: Corpus, threshold: float
             "rule": pa.array([rule] * rows, pa.large_string()),
             "value": pairs["similarity"],
             "threshold": pa.array([threshold] * rows, pa.float64()),
-            "detail": pa.array([f"kept {names[at]}" for at in pairs["kept"].to_pylist()], pa.large_string()),
-        },
-        schema=DROP_SCHEMA,
+            "partner": pairs["kept"],
+            "partner_id": pa.array([names[at] for at in pairs["kept"].to_pylist()], pa.large_string()),
+        }
     )
-
-
-def _names(positions: np.ndarray, corpus: Corpus) -> list[str]:
-    if len(positions) == 0:
-        return []
-    table = corpus.read(positions, ("id", "url"))
-    columns = [
-        table[name].to_pylist() if name in table.column_names else [None] * len(positions) for name in ("id", "url")
-    ]
-    return [
-        f"{id or ''} <{url}>"
-        if url
-        else f"{id or ''} (document {position & ((1 << POSITION_BITS) - 1)} of shard {position >> POSITION_BITS})"
-        for position, id, url in zip(positions.tolist(), *columns, strict=True)
-    ]
 
 
 def write_notes(work: Folder, notes: list[str]) -> None:

@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import Batch
-from pipeline.corpus_stage import CorpusStage
 from pipeline.storage import Folder
 from stages.dedup.duplicates import PAIRS, duplicate_drops, ids_of, parts_for, read_part
 

@@ -72,7 +72,7 @@ def candidates(tables: list[pa.Table], observations: Observations) -> Candidates
 def _ranked(positions: np.ndarray, observations: Observations) -> pl.DataFrame:
     """Return id, position and shingles of `positions` (sorted), in the order in which documents are kept."""
     frames = []
-    for shard in observations.shards:
+    for shard in range(len(observations.shards)):
         frame = pl.DataFrame(observations.read(shard, ["position", "id", "shingles"]))
         frames.append(frame.filter(pl.Series(np.isin(frame["position"].to_numpy(), positions))))
     none = pl.DataFrame(schema={"position": pl.Int64, "id": pl.String, "shingles": pl.Int64})

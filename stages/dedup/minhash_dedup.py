@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import Batch, text_array
-from pipeline.corpus_stage import CorpusStage
 from pipeline.stage import StageFault
 from pipeline.storage import Folder
 from stages.dedup.duplicates import PAIRS, duplicate_drops, ids_of, parts_for, write_notes

@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, clean_text
 from pipeline.errors import UserError
 from pipeline.guard import guard
-from pipeline.corpus_stage import CorpusStage
 from pipeline.stage import MapStage, Outcome, Removal, StageFault
 from pipeline.storage import Folder
 from stages.dedup.duplicates import write_notes
@@ -43,6 +43,7 @@ class SampleByRate(MapStage):
     """Keep a document if its fraction lies below the rate of its source."""
 
     name: ClassVar[str] = "sample_by_rate"
+    only_drops: ClassVar[bool] = True
     published: ClassVar[str] = "hash sampling"
     stage: str = "sample_by_rate"
     """Label of the corpus stage that decided."""
@@ -79,6 +80,7 @@ class Mix(CorpusStage):
     """
 
     name: ClassVar[str] = "mix"
+    decides: ClassVar[type[MapStage]] = SampleByRate
     published: ClassVar[str] = "weights by source as in The Pile, arXiv:2101.00027, without its repetition"
     weights: dict[str, float] = field(default_factory=dict)
     """Source to its part of the result; any positive numbers, taken in proportion; 0 leaves a source out. Every

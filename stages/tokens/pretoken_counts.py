@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch
 from pipeline.errors import UserError
-from pipeline.corpus_stage import CorpusStage
 from pipeline.stage import StageFault
 from pipeline.storage import Folder
 from tokenizer.outputs import write_ladder

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.documents import POSITION_BITS
 from stages.dedup import exact_dedup
 from stages.dedup.exact_dedup import ExactDedup
 from tests.stages.corpus_run import documents, run
@@ -21,23 +22,18 @@ def test_the_first_by_id_is_kept_wherever_it_lies(tmp_path):
 def test_position_decides_between_equal_ids(tmp_path):
     result = run(ExactDedup(), [documents(["same", "same"], ["x", "x"]), documents(["same"], ["x"])], tmp_path)
     assert result.kept == ["x"]
-    assert sorted(result.removed) == [1, 1 << 40]
+    assert sorted(result.removed) == [1, 1 << POSITION_BITS]
 
 
 def test_the_same_id_with_another_text_stays(tmp_path):
     assert run(ExactDedup(), [documents(["one", "two"], ["x", "x"])], tmp_path).kept == ["x", "x"]
 
 
-def test_the_ledger_names_the_document_kept_by_id_and_url(tmp_path):
-    shard = documents(["same", "same"], ["a", "b"], url=["https://example.org/a", "https://example.org/b"])
-    removal = run(ExactDedup(), [shard], tmp_path).dropped["b"]
-    assert (removal.rule, removal.value, removal.threshold) == ("exact_duplicate", 1.0, 1.0)
-    assert removal.detail == "kept a <https://example.org/a>"
-
-
-def test_without_url_the_ledger_names_the_place(tmp_path):
+def test_the_ledger_names_the_document_kept_by_position_and_id(tmp_path):
     result = run(ExactDedup(), [documents(["x"], ["q"]), documents(["y", "same", "same"], ["u", "v", "w"])], tmp_path)
-    assert result.dropped["w"].detail == "kept v (document 1 of shard 1)"
+    removal = result.dropped["w"]
+    assert (removal.rule, removal.value, removal.threshold) == ("exact_duplicate", 1.0, 1.0)
+    assert (removal.partner, removal.partner_id) == ((1 << POSITION_BITS) | 1, "v")
 
 
 @pytest.mark.parametrize(

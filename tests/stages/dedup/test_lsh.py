@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.corpus import Observations, part
+from pipeline.corpus import Observations, Shards
 from pipeline.storage import Folder
 from stages.dedup.lsh import candidates, connected, shared_buckets
 
@@ -17,19 +17,20 @@ def observed(folder, shards) -> Observations:
     for number, rows in enumerate(shards):
         positions, ids, hashes = zip(*rows, strict=True) if rows else ((), (), ())
         columns = {
-            "position": pa.array([(number << 40) + p for p in positions], pa.int64()),
+            "position": pa.array(positions, pa.int64()),
             "id": pa.array(ids, pa.large_string()),
             "shingles": pa.array([10] * len(rows), pa.int64()),
             "b0": pa.array(hashes, pa.uint64()),
         }
-        root.put_table(f"{part(number)}.parquet", pa.table(columns))
-    return Observations(root, tuple(range(len(shards))))
+        root.put_table(f"part-{number}.parquet", pa.table(columns))
+    names, sizes = [f"part-{n}" for n in range(len(shards))], [100] * len(shards)
+    return Observations(root, Shards.write(root, names, sizes))
 
 
 def test_documents_alone_in_their_bucket_are_no_candidates(tmp_path):
     observations = observed(tmp_path, [[(0, "a", 7), (1, "b", 8)], [(0, "c", 7)]])
     table = shared_buckets((observations, "b0", 0, 1))
-    assert table["position"].to_pylist() == [0, 1 << 40]
+    assert table["position"].to_pylist() == [0, 1 << 32]
     assert len(set(table["bucket"].to_pylist())) == 1
 
 
@@ -47,7 +48,7 @@ def test_parts_of_a_band_hold_every_bucket_once(tmp_path):
 def test_candidates_are_ranked_by_id_then_position(tmp_path):
     observations = observed(tmp_path, [[(0, "b", 7), (1, "a", 7)], [(0, "a", 7)], []])
     found = candidates([shared_buckets((observations, "b0", 0, 1))], observations)
-    assert found.positions.tolist() == [1, 1 << 40, 0]
+    assert found.positions.tolist() == [1, 1 << 32, 0]
     assert found.members.tolist() == [0, 1, 2]
     assert found.groups.tolist() == [0, 0, 0]
 
