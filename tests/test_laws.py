@@ -63,7 +63,7 @@ def parameters(tmp_path_factory):
     return {
         "decontaminate": {"evals": [str(folder / "eval.jsonl")]},
         "mix": {"weights": {"web": 1.0}},
-        "pretoken_counts": {"vocab_sizes": [300, 400]},
+        "train_tokenizers": {"vocab_sizes": [300, 400]},
     }
 
 
@@ -90,7 +90,7 @@ def batch_of(texts: list[str]) -> Batch:
 
 MAPS = [name for name in stage_names() if issubclass(stage_class(name), MapStage)]
 CORPUS = [name for name in stage_names() if issubclass(stage_class(name), CorpusStage)]
-ALONE = [name for name in CORPUS if name != "token_counts"]  # it needs the ladder that pretoken_counts leaves
+ALONE = [name for name in CORPUS if name != "token_counts"]  # it takes the ladder that train_tokenizers gives
 
 
 def facts(stage: MapStage, batch: Batch):

@@ -14,7 +14,7 @@ from pipeline.recipe import Recipe, stage_from
 from pipeline.registry import stage_class
 from pipeline.run import RunPlan, plan_run
 
-TRAIN, COUNT = "pretoken_counts", "token_counts"
+TRAIN, COUNT = "train_tokenizers", "token_counts"
 
 
 def assemble(recipe: Recipe) -> RunPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -11,10 +12,10 @@ import pyarrow as pa
 from pipeline.corpus import Corpus, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch
-from pipeline.errors import UserError
-from pipeline.stage import StageFault
+from pipeline.errors import EnvironmentFault
+from pipeline.stage import MapStage, StageFault
 from pipeline.storage import Folder, digest_file
-from stages.tokens.pretoken_counts import LADDER_FOLDER
+from stages.tokens.train_tokenizers import LADDER_FOLDER
 from tokenizer.count import Counter
 from tokenizer.ladder import LADDER_FILE, Ladder
 from tokenizer.measures import measure
@@ -36,11 +37,13 @@ class TokenCounts(CorpusStage):
     published: ClassVar[str] = (
         "exact counts by decomposition of tokens; premium after Petrov et al. 2023, arXiv:2305.15425"
     )
-    transforms: ClassVar[bool] = False
+    decides: ClassVar[type[MapStage] | None] = None
+    sums: ClassVar[bool] = True  # the table of counts is published: it names the documents that are left, no others
+    libraries: ClassVar[tuple[str, ...]] = ("regex",)
     path_fields: ClassVar[tuple[str, ...]] = ("ladder",)
 
     ladder: tuple[str, ...] = ()
-    """The ladder.json of a ladder trained before; empty: the ladder that pretoken_counts, just before, has trained."""
+    """The ladder.json of a ladder trained before; empty: the ladder that train_tokenizers has trained before."""
     hidden: int = 0
     """Width of a model, to tell what each vocabulary size costs it; 0: not told."""
     other_parameters: float = 0.0
@@ -58,8 +61,19 @@ class TokenCounts(CorpusStage):
         if (self.hidden > 0) != (self.other_parameters > 0):
             raise StageFault("hidden", "give hidden and other_parameters together")
 
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The ladder that a stage before has trained, unless the recipe names one."""
+        return () if self.ladder else ("ladder",)
+
     def resources(self) -> dict[str, str]:
         return {"ladder": digest_file(self.ladder[0])} if self.ladder else {}
+
+    def load(self) -> None:
+        """Load a ladder that the recipe names; one trained in the run is loaded with the first batch that brings it."""
+        measure(Texts.of([""]))
+        if self.ladder:
+            _counter(self._ladder_folder({}).url)
 
     def observe(self, batch: Batch) -> pa.Table:
         """Return id, source, language, bytes, characters, words, and tokens at each size, a row a document."""
@@ -69,30 +83,26 @@ class TokenCounts(CorpusStage):
         }
         measured = measure(texts)
         columns.update({name: measured[:, k] for k, name in enumerate(_MEASURES)})
-        folder = self._ladder_folder(batch.folder)
-        if folder is not None:
-            counter = _counter(folder)
-            tokens = counter.count(texts)
-            columns.update({f"{PREFIX}{size}": tokens[:, k] for k, size in enumerate(counter.ladder.vocab_sizes)})
+        counter = _counter(self._ladder_folder(batch.inputs).url)
+        tokens = counter.count(texts)
+        columns.update({f"{PREFIX}{size}": tokens[:, k] for k, size in enumerate(counter.ladder.vocab_sizes)})
         return pa.table(columns)
 
-    def _ladder_folder(self, decision: Folder | None) -> str | None:
-        """Where the ladder lies: as the recipe says, else in the decision of the stage before."""
+    def _ladder_folder(self, inputs: Mapping[str, Folder]) -> Folder:
+        """Where the ladder lies: as the recipe says, else in the decision that gives one."""
         if self.ladder:
-            return self.ladder[0].removesuffix(f"/{LADDER_FILE}")
-        if decision is not None and (decision / LADDER_FOLDER).exists(LADDER_FILE):
-            return (decision / LADDER_FOLDER).url
-        return None
+            return Folder(self.ladder[0].removesuffix(f"/{LADDER_FILE}"))
+        if "ladder" not in inputs:
+            raise EnvironmentFault(
+                "token_counts: no tokenizer to count by; put train_tokenizers before it, or name a ladder.json (ladder)"
+            )
+        return inputs["ladder"] / LADDER_FOLDER
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> None:
         """Write ``token_budget.json``, and ``report/`` with one row per size and source or language."""
         report = TokenReport()
         for table in observations:
             report.add(table)
-        if not report.columns:
-            raise UserError(
-                "token_counts: no tokenizer to count by; put pretoken_counts right before it, or name a ladder.json (ladder)"
-            )
         rows = report.rows()
         budget = self.budget(report, rows)
         work.put_json("token_budget.json", budget)

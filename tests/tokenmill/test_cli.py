@@ -142,7 +142,7 @@ def test_a_dry_run_shows_passes_and_columns(corpus):
     assert described["columns_out"]["language"] == "large_string"
     assert [step["observes"] for step in described["passes"]] == [
         "exact_dedup",
-        "pretoken_counts",
+        "train_tokenizers",
         "token_counts",
         None,
     ]

@@ -2,12 +2,13 @@ import itertools
 
 import pytest
 
-from pipeline.corpus import Corpus, LocalTasks, Observations, part
+from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
 from pipeline.documents import Batch
-from pipeline.errors import UserError
+from pipeline.errors import EnvironmentFault
 from pipeline.stage import StageFault
 from pipeline.storage import Folder
 from stages.tokens.token_counts import TokenCounts
+from stages.tokens.train_tokenizers import TrainTokenizers
 from tests.tokenizer.oracles import MIXED, english, ladder_of
 from tokenizer.count import count_tokens
 from tokenizer.ladder import Ladder
@@ -28,17 +29,18 @@ def decision(tmp_path) -> Folder:
 
 def batch_of(rows: slice, folder: Folder | None) -> Batch:
     batch = Batch.of(TEXTS[rows], source=SOURCES[rows], language=LANGUAGES[rows])
-    batch.folder = folder
+    batch.inputs = {} if folder is None else {"ladder": folder}
     return batch
 
 
 def budget_of(stage: TokenCounts, cuts: list[int], decision: Folder | None, tmp_path) -> dict:
     observed, work = Folder(str(tmp_path / f"observed{len(cuts)}")), Folder(str(tmp_path / f"work{len(cuts)}"))
-    bounds = [0, *cuts, len(TEXTS)]
-    for number, (a, b) in enumerate(itertools.pairwise(bounds)):
-        observed.put_table(f"{part(number)}.parquet", stage.combine([stage.observe(batch_of(slice(a, b), decision))]))
-    numbers = tuple(range(len(bounds) - 1))
-    stage.decide(Observations(observed, numbers), Corpus(work, numbers), LocalTasks(), work)
+    pieces = [slice(a, b) for a, b in itertools.pairwise([0, *cuts, len(TEXTS)])]
+    for number, piece in enumerate(pieces):
+        observed.put_table(f"part-{number}.parquet", stage.combine([stage.observe(batch_of(piece, decision))]))
+    listed = Shards.write(observed, [f"part-{n}" for n in range(len(pieces))], [p.stop - p.start for p in pieces])
+    inputs = {} if decision is None else {"ladder": decision}
+    stage.decide(Observations(observed, listed, inputs=inputs), Corpus(work, listed), LocalTasks(), work)
     return work.get_json("token_budget.json")
 
 
@@ -94,9 +96,14 @@ def test_a_ladder_trained_before_is_used_where_the_recipe_names_one(decision, tm
     assert budget_of(stage, [], None, tmp_path)["tokenizers"][0]["path"].endswith("/tokenizer/300/tokenizer.json")
 
 
-def test_without_a_ladder_the_fault_names_the_remedy(tmp_path):
-    with pytest.raises(UserError, match="put pretoken_counts right before it"):
-        budget_of(TokenCounts(), [], None, tmp_path)
+def test_a_ladder_is_taken_only_where_the_recipe_names_none():
+    assert TokenCounts().takes == (TrainTokenizers.gives,)
+    assert TokenCounts(ladder=("x/ladder.json",)).takes == ()
+
+
+def test_without_a_ladder_the_fault_is_no_documents_and_names_the_remedy():
+    with pytest.raises(EnvironmentFault, match="put train_tokenizers before it"):
+        TokenCounts().observe(batch_of(slice(None), None))
 
 
 @pytest.mark.parametrize(

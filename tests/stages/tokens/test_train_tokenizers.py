@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from pipeline.corpus import Corpus, LocalTasks, Observations, part
+from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
 from pipeline.documents import Batch
 from pipeline.errors import UserError
 from pipeline.stage import StageFault
 from pipeline.storage import Folder
-from stages.tokens.pretoken_counts import PretokenCounts
+from stages.tokens.train_tokenizers import TrainTokenizers
 from tests.tokenizer.oracles import MIXED, as_dict, counts_by_python, english, ladder_of
 from tokenizer.ladder import Ladder
 from tokenizer.patterns import pattern_of
@@ -15,26 +15,25 @@ from tokenizer.patterns import pattern_of
 TEXTS = [*MIXED, *(english(seed) for seed in range(14))]
 
 
-def decided(stage: PretokenCounts, shards: list[list[list[str]]], folder) -> Folder:
+def decided(stage: TrainTokenizers, shards: list[list[list[str]]], folder) -> Folder:
     """Observe shards, each given in batches, and decide; return the folder of the decision."""
     observed, work = Folder(str(folder / "observed")), Folder(str(folder / "work"))
     for number, batches in enumerate(shards):
-        observed.put_table(f"{part(number)}.parquet", stage.combine([stage.observe(Batch.of(b)) for b in batches]))
-    numbers = tuple(range(len(shards)))
-    assert (
-        stage.decide(Observations(observed, numbers), Corpus(Folder(str(folder)), numbers), LocalTasks(), work) is None
-    )
+        observed.put_table(f"part-{number}.parquet", stage.combine([stage.observe(Batch.of(b)) for b in batches]))
+    names, rows = [f"part-{n}" for n in range(len(shards))], [sum(map(len, batches)) for batches in shards]
+    listed = Shards.write(observed, names, rows)
+    assert stage.decide(Observations(observed, listed), Corpus(observed, listed), LocalTasks(), work) is None
     return work
 
 
 def test_the_observation_of_a_shard_is_its_pretokens_counted():
-    stage = PretokenCounts(pattern="gpt2")
+    stage = TrainTokenizers(pattern="gpt2")
     table = stage.combine([stage.observe(Batch.of(TEXTS[:5])), stage.observe(Batch.of(TEXTS[5:]))])
     assert as_dict(table) == counts_by_python(TEXTS, pattern_of("gpt2"))
 
 
 def test_any_cut_into_shards_and_batches_trains_the_same_bytes(tmp_path):
-    stage = PretokenCounts(vocab_sizes=(300, 600))
+    stage = TrainTokenizers(vocab_sizes=(300, 600))
     one = decided(stage, [[TEXTS]], tmp_path / "one")
     many = decided(stage, [[TEXTS[k::7][:2], [], TEXTS[k::7][2:]] for k in range(7)], tmp_path / "many")
     assert one.names() == many.names()
@@ -42,23 +41,23 @@ def test_any_cut_into_shards_and_batches_trains_the_same_bytes(tmp_path):
 
 
 def test_the_ladder_is_that_of_the_texts(tmp_path):
-    work = decided(PretokenCounts(vocab_sizes=(300, 600)), [[TEXTS]], tmp_path)
+    work = decided(TrainTokenizers(vocab_sizes=(300, 600)), [[TEXTS]], tmp_path)
     assert Ladder.load(work / "tokenizer") == ladder_of(TEXTS, (300, 600), special=("<|endoftext|>",))
     assert {f"tokenizer/{size}/tokenizer.json" for size in (300, 600)} < set(work.names())
     assert [row["vocab_size"] for row in json.loads(work.get("tokenizer/unused.json"))] == [300, 600]
 
 
 def test_other_sizes_are_trained_from_the_same_counts():
-    stage = PretokenCounts(vocab_sizes=(300,))
-    same = PretokenCounts(vocab_sizes=(300, 600), special_tokens=(), min_frequency=3, memory_mb=8)
+    stage = TrainTokenizers(vocab_sizes=(300,))
+    same = TrainTokenizers(vocab_sizes=(300, 600), special_tokens=(), min_frequency=3, memory_mb=8)
     assert stage.observation_identity() == same.observation_identity()
     assert stage.fingerprint() != same.fingerprint()
     for change in ({"pattern": "o200k"}, {"sample": 0.5}):
-        assert PretokenCounts(vocab_sizes=(300,), **change).observation_identity() != stage.observation_identity()
+        assert TrainTokenizers(vocab_sizes=(300,), **change).observation_identity() != stage.observation_identity()
 
 
 def test_a_sample_is_taken_by_ids():
-    stage = PretokenCounts(vocab_sizes=(300,), sample=0.5)
+    stage = TrainTokenizers(vocab_sizes=(300,), sample=0.5)
     some = as_dict(stage.observe(Batch.of([f"word{n}" for n in range(200)])))
     again = as_dict(stage.observe(Batch.of([f"word{n}" for n in range(100)])))
     assert 0 < sum(some.values()) < 500
@@ -67,7 +66,7 @@ def test_a_sample_is_taken_by_ids():
 
 def test_hostile_texts_are_counted():
     texts = ["", "\0", "\ud800", "a" * 300_000, "שלום", "\ufffd"]
-    assert sum(as_dict(PretokenCounts().observe(Batch.of(texts))).values()) >= 5
+    assert sum(as_dict(TrainTokenizers().observe(Batch.of(texts))).values()) >= 5
 
 
 @pytest.mark.parametrize(
@@ -81,10 +80,10 @@ def test_hostile_texts_are_counted():
 )
 def test_parameters_that_cannot_work_are_found_before_any_work(change, key):
     with pytest.raises(StageFault) as fault:
-        PretokenCounts(**change).check()
+        TrainTokenizers(**change).check()
     assert fault.value.key == key
 
 
 def test_an_empty_corpus_is_a_fault_that_says_so(tmp_path):
     with pytest.raises(UserError, match="no text to train on"):
-        decided(PretokenCounts(vocab_sizes=(300,)), [[[""]]], tmp_path)
+        decided(TrainTokenizers(vocab_sizes=(300,)), [[[""]]], tmp_path)

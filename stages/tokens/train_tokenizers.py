@@ -11,7 +11,7 @@ from pipeline.corpus import Corpus, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch
 from pipeline.errors import UserError
-from pipeline.stage import StageFault
+from pipeline.stage import MapStage, StageFault
 from pipeline.storage import Folder
 from tokenizer.outputs import write_ladder
 from tokenizer.patterns import pattern_of
@@ -33,18 +33,21 @@ LADDER_FOLDER = "tokenizer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PretokenCounts(CorpusStage):
+class TrainTokenizers(CorpusStage):
     """Train byte-level BPE tokenizers of several vocabulary sizes on the corpus, each a prefix of the next.
 
     Every shard yields its distinct pretokens with 64-bit counts; the counts add up, and one training at the
     largest size gives all. Merges and ids are those of the trainer of `tokenizers`. No document is changed.
     """
 
-    name: ClassVar[str] = "pretoken_counts"
+    name: ClassVar[str] = "train_tokenizers"
     published: ClassVar[str] = (
         "byte-pair encoding: Sennrich et al. 2016, arXiv:1508.07909; byte-level: GPT-2, Radford et al. 2019"
     )
-    transforms: ClassVar[bool] = False
+    decides: ClassVar[type[MapStage] | None] = None
+    sums: ClassVar[bool] = True
+    gives: ClassVar[str] = "ladder"
+    libraries: ClassVar[tuple[str, ...]] = ("regex",)
 
     vocab_sizes: tuple[int, ...] = (8192, 32768, 65536, 131072)
     """Vocabulary sizes, ascending; special tokens and the 256 bytes included."""
@@ -94,6 +97,10 @@ class PretokenCounts(CorpusStage):
         """What is counted depends on pattern and sample alone: other sizes are trained from the same counts."""
         observed = {"pattern": pattern_of(self.pattern).regex, "sample": self.sample}
         return {**self.identity(), "parameters": observed}
+
+    def load(self) -> None:
+        """Compile the pattern and load the kernels that count its pretokens."""
+        self.observe(Batch.of(["a"]))
 
     def observe(self, batch: Batch) -> pa.Table:
         """Return pretoken and count of each distinct pretoken of the batch."""
