@@ -45,7 +45,8 @@ class Shards:
         sink = io.BytesIO()
         pq.write_table(table, sink, compression="zstd")
         file = f"shards-{hashlib.sha256(sink.getvalue()).hexdigest()[:16]}.parquet"
-        folder.put(file, sink.getvalue())
+        if not folder.exists(file):
+            folder.put(file, sink.getvalue())
         return cls(folder, file)
 
     def __len__(self) -> int:

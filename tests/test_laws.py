@@ -119,7 +119,7 @@ def test_a_stage_built_from_toml_equals_one_built_in_python_and_has_its_fingerpr
 
 @pytest.mark.parametrize("name", stage_names())
 def test_a_stage_and_each_of_its_parameters_is_documented(name):
-    from tokenmill.stages_command import describe
+    from tokenmill.commands.stages import describe
 
     described = describe(name)
     assert len(described["summary"]) > 20

@@ -4,7 +4,7 @@ import pathlib
 import re
 
 from pipeline.registry import stage_names
-from tokenmill.stages_command import describe
+from tokenmill.commands.stages import describe
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pipeline.errors import AccountingError, UserError
 
-COMMANDS = ("run", "inspect", "report", "stages", "tokenizer", "plan")
+COMMANDS = ("run", "inspect", "report", "clean", "stages", "tokenizer", "plan")
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -20,7 +20,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS if only is None else (only,):
-        importlib.import_module(f"tokenmill.{name}_command").add_parser(commands)
+        importlib.import_module(f"tokenmill.commands.{name}").add_parser(commands)
     return parser
 
 

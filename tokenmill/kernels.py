@@ -12,9 +12,10 @@ import tempfile
 import time
 
 from pipeline.recipe import build_recipe
-from pipeline.run import execute, local_folder
+from pipeline.run.drive import execute
+from pipeline.run.folder import local_folder
 from tokenizer.warm import warm_up
-from tokenmill.assemble import assemble
+from tokenmill.tables import assemble
 
 SENTENCES = [
     f"On day {n} the miller weighed sack {n * 7} of grain, and the farmers had it with them to the river. "

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations
 from pipeline.corpus_stage import CorpusStage
-from pipeline.decisions import DROP_SCHEMA, DropPositions
+from pipeline.decisions import DROP_SCHEMA, INDEX, DropPositions
 from pipeline.errors import StorageError
 from pipeline.executors.contract import Result
 from pipeline.run.tasks import FOLDER, RunTasks
@@ -143,5 +143,9 @@ def failed_drops(label: str, failed: Iterator[tuple[int, str, str]], work: Folde
     Args:
         failed: position, rule and detail of each.
     """
+    if work.exists(INDEX):
+        index = work.get(INDEX)
+        rows_known = msgspec.json.decode(index)["rows"]
+        return DropPositions(stage=label, rows=rows_known, digest=hashlib.sha256(index).hexdigest(), kind="failed")
     rows = [{"position": position, "rule": rule, "detail": detail} for position, rule, detail in failed]
     return DropPositions.write(label, pa.Table.from_pylist(rows, schema=DROP_SCHEMA), work, kind="failed")

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from pipeline.commit import Commit, Look
 from pipeline.corpus import Corpus, Observations, Shards
 from pipeline.corpus_stage import CorpusStage
@@ -23,7 +21,7 @@ from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import Brief, LookBrief, Records, commits, looks
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
-from pipeline.run.folder import UNFINISHED, Unfinished, bring_back, claim, noted
+from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
 from pipeline.run.inputs import InputMarks, named_splits
 from pipeline.run.passes import Pass
 from pipeline.run.plan import RunPlan, preload_of
@@ -88,6 +86,7 @@ class _Run:
     retry_failed: bool
     executor: Executor
     beside: Mapping[str, str]
+    looks_only: bool = False
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
     looked: dict[str, Looked] = field(default_factory=dict)
@@ -95,32 +94,67 @@ class _Run:
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
         self._note()
-        self.marks = InputMarks.load(self.out)
-        limits, ledger = self.plan.recipe.limits, self.plan.recipe.ledger
-        sizes = [limits.batch_bytes, limits.record_bytes, limits.split_bytes, limits.shard_bytes]
-        chain = digest_of([SHARD_FORMAT, sizes, ledger.text_characters, _described(self.plan.passes[0].schema_in)])
         standing: Standing | None = None
         looked: list[Looked] = []
+        chain = self._start()
         for step in self.plan.passes:
             started = time.perf_counter()
             decided = self._decisions(step, looked, standing)
-            applied = [*_applied(looked, decided), *(Applied(label, stage) for label, stage in step.maps)]
-            if standing is None or applied:
-                chain = digest_of([chain, [[a.label, a.stage.identity()] for a in applied]])
-                folder = f"{step.number:02d}-{step.name}-{chain}"
-            elif step.observes:
-                folder = standing.folder
-            else:
+            applied = _all_applied(step, looked, decided)
+            if standing is not None and not applied and not step.observes:
                 self.reports[-1].decided += decided  # they change nothing: there is nothing to read
                 continue
+            chain, folder = _follow(chain, step, applied, standing)
             bring_back(self.out, folder)
             standing, looked = self._pass(step, folder, applied, decided, standing)
             self.reports[-1].seconds = time.perf_counter() - started
         assert standing is not None
-        finished = Finished(
-            self.plan, self.out, summarise(self.plan, self.reports), standing, self.decided, self.looked, chain
-        )
+        summary = summarise(self.plan, self.reports)
+        finished = Finished(self.plan, self.out, summary, standing, self.decided, self.looked, chain)
         return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, self.beside)
+
+    def forecast(self) -> list[Forecast]:
+        """Return what stands of each pass, as far as that can be told without working. Nothing is written."""
+        found: list[Forecast] = []
+        standing: Standing | None = None
+        looked: list[Looked] = []
+        chain = self._start()
+        for step in self.plan.passes:
+            if found and found[-1].todo != 0:
+                found.append(Forecast(step, None, None))
+                continue
+            try:
+                decided = self._decisions(step, looked, standing)
+            except _NotDecided:
+                found.append(Forecast(step, None, None))
+                continue
+            applied = _all_applied(step, looked, decided)
+            if standing is not None and not applied and not step.observes:
+                found.append(Forecast(step, 0, 0))
+                continue
+            chain, folder = _follow(chain, step, applied, standing)
+            phase = self._phase(step, folder, applied, standing, PassReport(step.name, folder, "", 0, 0))
+            todo = len(list(phase.todo()))
+            found.append(Forecast(step, todo, phase.total))
+            if todo == 0:
+                standing = phase.standing()
+                looked = [self._look(o, phase.seen[o.label], standing, phase.report) for o in phase.work.observers]
+        return found
+
+    def _start(self) -> str:
+        """Return what stands for the run before its first pass: all that cuts and shapes shards but the stages."""
+        self.marks = InputMarks.load(self.out)
+        limits, ledger = self.plan.recipe.limits, self.plan.recipe.ledger
+        sizes = [limits.batch_bytes, limits.record_bytes, limits.split_bytes, limits.shard_bytes]
+        schema = [[column.name, str(column.type)] for column in self.plan.passes[0].schema_in]
+        return digest_of([SHARD_FORMAT, sizes, ledger.text_characters, schema])
+
+    def _place(self, folder: str) -> Folder:
+        """Return where pass `folder` is; of one that only a forecast looks at, perhaps among the earlier ones."""
+        earlier = self.out.path(f"{EARLIER}/{folder}")
+        if self.looks_only and earlier is not None and earlier.is_dir():
+            return self.out / EARLIER / folder
+        return self.out / folder
 
     def _note(self, folder: str = "", texts: str = "", observed: Sequence[str] = ()) -> None:
         """Write down how far the run is, and which pass it begins now."""
@@ -146,18 +180,21 @@ class _Run:
             work = self.out / look.folder / f"decision-{key}"
             started = time.perf_counter()
             fresh = not work.exists(DECISION)
+            if fresh and self.looks_only:
+                raise _NotDecided
             if fresh:
                 self.progress.begin(f"{label}: deciding", step.number, len(self.plan.passes), 0, 0)
             decided = decide(label, stage, observations, Corpus(standing.texts, standing.shards), work, self.tasks)
             if fresh:
                 self.progress.end(f"{label}: deciding", time.perf_counter() - started)
-            for note in decided.notes:
+            for note in decided.notes if not self.looks_only else ():
                 self.progress.note(f"{label}: {note}")
             if isinstance(decided.decision, DropPositions):
                 gone.append((decided.decision, decided.folder))
             made.append(decided)
             self.decided[label] = decided
-            self.state.passes[-1]["decisions"].append(self._below(work))
+            if self.state.passes:
+                self.state.passes[-1]["decisions"].append(self._below(work))
         return made
 
     def _product(self, product: str) -> Decided:
@@ -170,14 +207,9 @@ class _Run:
         self, step: Pass, folder: str, applied: list[Applied], decided: list[Decided], standing: Standing | None
     ) -> tuple[Standing, list[Looked]]:
         """Do what is left of pass `step`; return the corpus as it leaves it, and what was observed of that."""
-        makes = standing is None or bool(applied)
-        writes = makes and step.writes
-        observers = [self._observer(label, stage, folder) for label, stage in step.observes]
-        texts = folder if writes or standing is None else self._below(standing.texts)
-        self._note(folder, texts, [self._below(observer.folder) for observer in observers])
-        work = self._work(step, folder, applied, observers, standing, makes, writes)
-        report = PassReport(step.name if makes else step.observes[0][0], folder, texts, 0, 0, decided=list(decided))
-        phase = _Phase(self, step, work, standing, folder if makes else None, report)
+        report = PassReport("", folder, "", 0, 0, decided=list(decided))
+        phase = self._phase(step, folder, applied, standing, report)
+        self._note(folder, report.texts, [self._below(observer.folder) for observer in phase.work.observers])
         phase.run()
         self.marks.save()
         after = phase.standing()
@@ -187,14 +219,25 @@ class _Run:
             report.bytes_written = sum(brief.bytes_written for brief in after.briefs)
             self._check(step, report.tally)
         self.reports.append(report)
-        looked = [self._look(observer, phase.seen[observer.label], after, report) for observer in observers]
+        looked = [self._look(o, phase.seen[o.label], after, report) for o in phase.work.observers]
         self._check_failed(step, report, looked)
         return after, looked
+
+    def _phase(
+        self, step: Pass, folder: str, applied: list[Applied], standing: Standing | None, report: PassReport
+    ) -> _Phase:
+        makes = standing is None or bool(applied)
+        writes = makes and step.writes
+        observers = [self._observer(label, stage, folder) for label, stage in step.observes]
+        report.name = step.name if makes else step.observes[0][0]
+        report.texts = folder if writes or standing is None else self._below(standing.texts)
+        work = self._work(step, folder, applied, observers, standing, makes, writes)
+        return _Phase(self, step, work, standing, report)
 
     def _observer(self, label: str, stage: CorpusStage, folder: str) -> Observer:
         products = [(product, self._product(product)) for product in stage.takes]
         identity = digest_of([stage.observation_identity(), [decided.digest for _, decided in products]])
-        place = self.out / folder / f"observed-{label.replace('#', '-')}-{identity}"
+        place = self._place(folder) / f"observed-{label.replace('#', '-')}-{identity}"
         return Observer(label, stage, place, tuple((product, decided.folder) for product, decided in products))
 
     def _work(
@@ -207,7 +250,7 @@ class _Run:
             observers=tuple(observers),
             schema_in=step.schema_in,
             schema_out=step.schema_out,
-            target=self.out / folder if makes else None,
+            target=self._place(folder) if makes else None,
             writes=writes,
             shards=standing.shards if standing else None,
             batch_bytes=limits.batch_bytes,
@@ -237,7 +280,7 @@ class _Run:
                 for row, rule, detail in record.failed
             ]
             look.failed_folder = f"{folder}/failed-{digest_of(sorted(bad))}"
-            look.failed = failed_drops(observer.label, iter(bad), self.out / look.failed_folder)
+            look.failed = failed_drops(observer.label, iter(sorted(bad)), self.out / look.failed_folder)
         self.looked[observer.label] = look
         return look
 
@@ -316,8 +359,35 @@ def _applied(looked: Sequence[Looked], decided: Sequence[Decided]) -> list[Appli
     return [*failed, *made]
 
 
-def _described(schema: pa.Schema) -> list[list[str]]:
-    return [[column.name, str(column.type)] for column in schema]
+def _all_applied(step: Pass, looked: Sequence[Looked], decided: Sequence[Decided]) -> list[Applied]:
+    return [*_applied(looked, decided), *(Applied(label, stage) for label, stage in step.maps)]
+
+
+def _follow(chain: str, step: Pass, applied: Sequence[Applied], standing: Standing | None) -> tuple[str, str]:
+    """Return what stands for the run behind a pass that applies `applied`, and the pass's folder."""
+    if standing is not None and not applied:
+        return chain, standing.folder
+    chain = digest_of([chain, [[a.label, a.stage.identity()] for a in applied]])
+    return chain, f"{step.number:02d}-{step.name}-{chain}"
+
+
+class _NotDecided(Exception):
+    """A forecast has come to a decision that is still to be made."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What is left of a pass: `todo` of `total` tasks; None where that depends on what is still to do before it."""
+
+    step: Pass
+    todo: int | None
+    total: int | None
+
+
+def forecast(plan: RunPlan, out: Folder) -> list[Forecast]:
+    """Return what running `plan` in `out` would have to do. Reads inputs that may have changed; writes nothing."""
+    state = Unfinished(EDITION, plan.recipe.name, "", "running")
+    return _Run(plan, out, 1, Silent(), state, False, run_local, {}, looks_only=True).forecast()
 
 
 class _Phase:
@@ -328,9 +398,7 @@ class _Phase:
         seen: records of each observation, by label.
     """
 
-    def __init__(
-        self, run: _Run, step: Pass, work: PassWork, before: Standing | None, folder: str | None, report: PassReport
-    ):
+    def __init__(self, run: _Run, step: Pass, work: PassWork, before: Standing | None, report: PassReport):
         self.run_, self.step, self.work, self.before, self.report = run, step, work, before, report
         self.made: Records[Commit] | None = None if work.target is None else commits(work.target)
         self.seen = {observer.label: looks(observer.folder) for observer in work.observers}
@@ -342,13 +410,13 @@ class _Phase:
     def run(self) -> None:
         """Make every shard and observation that does not stand."""
         run, name = self.run_, self.report.name
-        total = len(run.plan.splits) if self.before is None else len(self.before.names)
         started = time.perf_counter()
-        todo = self._first() if self.before is None else self._later()
-        if self.before is not None:
+        todo: Iterable[tuple[str, ShardTask]] = self.todo()
+        stand = 0
+        if self.before is not None or all(run.marks.is_known(file) for file in run.plan.recipe.inputs):
             todo = list(todo)
-        standing = total - len(todo) if isinstance(todo, list) else 0
-        run.progress.begin(name, self.step.number, len(run.plan.passes), total, standing)
+            stand = self.total - len(todo)
+        run.progress.begin(name, self.step.number, len(run.plan.passes), self.total, stand)
         for result in run.tasks(run_shard_task, todo, revise_task=revise):
             for made in result.value:
                 self._take(made)
@@ -357,6 +425,15 @@ class _Phase:
             if records is not None:
                 records.pack(done=True)
         run.progress.end(name, time.perf_counter() - started)
+
+    @property
+    def total(self) -> int:
+        """Splits or shards that the pass goes through."""
+        return len(self.run_.plan.splits) if self.before is None else len(self.before.names)
+
+    def todo(self) -> Iterator[tuple[str, ShardTask]]:
+        """Yield the tasks that are left."""
+        return self._first() if self.before is None else self._later()
 
     def _take(self, made: Made) -> None:
         """Take note of what a worker has committed, and end the run where too many documents fail."""

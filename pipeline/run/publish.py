@@ -162,6 +162,17 @@ def roll_forward(out: Folder) -> None:
     out.remove_tree(NEXT)
 
 
+def replace_file(out: Folder, name: str, data: bytes) -> None:
+    """Put `data` in place of published file `name` of the finished run in `out`."""
+    manifest = read_manifest(out)
+    if manifest is not None and manifest.files.get(name, Published(0, "")).sha256 != hashlib.sha256(data).hexdigest():
+        manifest.files[name] = Published(len(data), hashlib.sha256(data).hexdigest())
+        out.put(name, data)
+        out.put_json(MANIFEST, asdict(manifest))
+    elif not out.exists(name):
+        out.put(name, data)
+
+
 def _gather_corpus(
     finished: Finished,
     publication: Publication,

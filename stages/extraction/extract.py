@@ -40,6 +40,7 @@ class Extract(DocumentStage):
     preload: ClassVar[tuple[str, ...]] = ("trafilatura",)
     needs: ClassVar[tuple[str, ...]] = ()
     removes: ClassVar[tuple[str, ...]] = ("raw", "content_type")
+    costly: ClassVar[bool] = True
 
     engine: Literal["trafilatura", "resiliparse"] = "trafilatura"
     """trafilatura: better text; resiliparse: about ten times faster."""

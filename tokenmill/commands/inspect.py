@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import textwrap
 from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
-from pipeline.run import local_folder, read_ledger
-from tokenmill.funnel import table
+from pipeline.run.accounts import partner_url, read_ledger
+from pipeline.run.folder import local_folder, must_exist, read_unfinished
+from tokenmill.report.funnel import table
 
 
 def add_parser(commands: Any) -> None:
@@ -29,12 +31,19 @@ def add_parser(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print counts by stage and rule, or the rows asked for."""
     out = local_folder(given.run_folder)
+    must_exist(out)
+    if given.limit < 0:
+        raise UserError(f"--limit must not be negative; got {given.limit} (0 shows all)")
+    unfinished = read_unfinished(out)
+    if unfinished is not None:
+        why = f": {unfinished.error}" if unfinished.error else ""
+        print(f"note: this run has not finished{why}; the ledger holds what has left so far", file=sys.stderr)
     asked = given.stage or given.rule or given.id or given.kind
     if not asked and not given.json:
         return _overview(out)
     shown = 0
     for row in _rows(out, given):
-        print(json.dumps(row, ensure_ascii=False) if given.json else _shown(row))
+        print(json.dumps(row, ensure_ascii=False) if given.json else _shown(row, out))
         shown += 1
         if given.limit and shown >= given.limit:
             break
@@ -69,7 +78,7 @@ def _overview(out: Any) -> int:
     return 0
 
 
-def _shown(row: dict[str, Any]) -> str:
+def _shown(row: dict[str, Any], out: Any) -> str:
     measured = ""
     if row["value"] is not None:
         measured = f"  measured {row['value']:.6g}"
@@ -80,5 +89,6 @@ def _shown(row: dict[str, Any]) -> str:
     text = textwrap.shorten(" ".join((row["text"] or "").split()), 240, placeholder=" …")
     lines = [head, f"  {where}"]
     if row["detail"]:
-        lines.append(f"  {row['detail']}")
+        url = partner_url(out, row["partner"]) if row["partner"] else None
+        lines.append(f"  {row['detail']}" + (f" <{url}>" if url else ""))
     return "\n".join([*lines, f"  | {text}" if text else "  | (no text)", ""])

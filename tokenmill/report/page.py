@@ -9,8 +9,8 @@ from typing import Any
 
 from pipeline.run import read_ledger
 from pipeline.storage import Folder
-from tokenmill import svg
-from tokenmill.funnel import funnel_rows
+from tokenmill.report import svg
+from tokenmill.report.funnel import funnel_rows
 
 EXAMPLES = 3
 """Removed documents shown for each rule."""
@@ -33,12 +33,12 @@ pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid v
 """
 
 
-def write_report(out: Folder, plan_lines: Sequence[str] = ()) -> None:
-    """Write ``report.html`` of the finished run in `out` from its own files."""
+def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
+    """Return the page of the finished run in `out` from its own files."""
     summary = out.get_json("summary.json")
     budget = out.get_json("token_budget.json") if out.exists("token_budget.json") else None
     unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
-    out.put("report.html", page(summary, budget, _examples(out), plan_lines, unused).encode())
+    return page(summary, budget, examples_of(out), plan_lines, unused)
 
 
 def page(
@@ -260,7 +260,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'
 
 
-def _examples(out: Folder) -> dict[tuple[str, str], list[dict[str, Any]]]:
+def examples_of(out: Folder) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return the first few ledger rows of each stage and rule."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for batch in read_ledger(out):

@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, stage_from
 from pipeline.registry import stage_class
-from pipeline.run import RunPlan, plan_run
+from pipeline.run.plan import RunPlan, plan_run
 
 TRAIN, COUNT = "train_tokenizers", "token_counts"
 

@@ -12,13 +12,16 @@ from typing import Any
 
 from pipeline.errors import UserError
 from pipeline.executors.forks import start_fork_server
-from pipeline.plan import formats
 from pipeline.recipe import load_recipe
-from pipeline.run import RunPlan, execute, local_folder, preload_of
-from tokenmill.assemble import assemble
-from tokenmill.finish import finish
-from tokenmill.funnel import funnel_text, table, tokens_text
+from pipeline.run.accounts import read_summary
+from pipeline.run.drive import execute, forecast
+from pipeline.run.folder import local_folder
+from pipeline.run.plan import RunPlan, formats, preload_of
+from pipeline.storage import Folder
+from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
+from tokenmill.report.funnel import funnel_text, table, tokens_text
+from tokenmill.tables import assemble
 
 # Parquet written per byte of input as stored: measured over the shards of all passes on real pages in
 # WARC.gz (text is a sixth of the stored page after compression) and on text.
@@ -32,6 +35,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--out", help="folder of the run (default: runs/NAME)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument("--set", action="append", default=[], metavar="STAGE.KEY=VALUE", help="change a parameter")
+    parser.add_argument(
+        "--retry-failed", action="store_true", help="try documents again that failed in this run before"
+    )
     parser.add_argument("--dry-run", action="store_true", help="check everything and show what would be done")
     parser.add_argument("--json", action="store_true", help="print the summary (or the plan of a dry run) as JSON")
     parser.set_defaults(run=run)
@@ -47,11 +53,20 @@ def run(given: argparse.Namespace) -> int:
     plan = assemble(recipe)
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
     if given.dry_run:
-        described = describe(plan, out.path())
+        described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
-    summary = execute(plan, out, workers=given.workers, progress=RunProgress())
-    results = finish(plan, out, summary)
+    finished = execute(
+        plan,
+        out,
+        workers=given.workers,
+        progress=RunProgress(),
+        finish=add_products,
+        beside=beside(plan),
+        retry_failed=given.retry_failed,
+        asked=given.out is not None,
+    )
+    summary, results = finished.summary.as_dict(), results_of(out)
     if given.json:
         print(json.dumps(summary, indent=1))
         return 0
@@ -64,14 +79,50 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def describe(plan: RunPlan, out: pathlib.Path | None) -> dict[str, Any]:
+def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
+    """Return each pass, what it does, what is left of it, and what it cost when it was last done."""
+    path = out.path()
+    known = path is None or path.is_dir()
+    summary = read_summary(out) if known else None
+    cost = {step.name: step.cpu_seconds for step in summary.passes} if summary else {}
+    ahead = forecast(plan, out) if known and (out.exists("manifest.json") or out.exists("unfinished.json")) else []
+    rows = []
+    for number, step in enumerate(plan.passes):
+        found = ahead[number] if ahead else None
+        state = "to do"
+        if found is not None and found.todo == 0:
+            state = "stands"
+        elif found is not None and found.todo is not None and found.total and found.todo < found.total:
+            state = f"{found.total - found.todo} of {found.total} shards stand"
+        begins = ", ".join(label for label, _ in step.decides)
+        rows.append(
+            {
+                "pass": step.number,
+                "name": step.name,
+                "begins_with": f"deciding {begins}"
+                if begins
+                else "reading the input"
+                if number == 0
+                else "reading text",
+                "stages": [label for label, _ in step.maps],
+                "observes": [label for label, _ in step.observes],
+                "writes": "text" if step.writes else "rows left" if step.maps or step.decides else "nothing",
+                "state": state,
+                "cpu_seconds_last_time": cost.get(step.name),
+            }
+        )
+    return rows
+
+
+def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
     """Return what running `plan` would do: inputs by format, columns, passes, what stands already, bytes expected."""
     kinds = formats(plan.recipe.inputs)
     sizes = {f.name: os.path.getsize(f.path) for f in plan.recipe.inputs if "://" not in f.path}
     pages = sum(sizes.get(name, 0) for name, kind in kinds.items() if "warc" in kind or "arc" in kind)
     stored = sum(sizes.values())
     estimate = int(pages * PAGES_SHARE + (stored - pages) * TEXT_SHARE) * sum(p.writes for p in plan.passes)
-    place = next((p for p in [out, *(out.parents if out else ())] if p is not None and p.exists()), None)
+    path = out.path()
+    place = next((p for p in [path, *(path.parents if path else ())] if p is not None and p.exists()), None)
     return {
         "name": plan.recipe.name,
         "inputs": dict(Counter(kinds.values())),
@@ -80,17 +131,7 @@ def describe(plan: RunPlan, out: pathlib.Path | None) -> dict[str, Any]:
         "shards": len(plan.splits),
         "columns": {field.name: str(field.type) for field in plan.passes[0].schema_in},
         "columns_out": {field.name: str(field.type) for field in plan.passes[-1].schema_out},
-        "passes": [
-            {
-                "pass": step.number,
-                "begins_with": f"decision of {step.decides_label}" if step.decides else "reading the input",
-                "stages": list(step.labels),
-                "observes": step.observes_label or None,
-                "folder": step.documents if step.writes else None,
-                "done": bool(out and (out / step.documents / "tally").exists()),
-            }
-            for step in plan.passes
-        ],
+        "passes": _forecast(plan, out),
         "output_bytes_estimated": estimate,
         "disk_free_bytes": shutil.disk_usage(place).free if place is not None else None,
     }
@@ -113,8 +154,7 @@ def dry_text(described: dict[str, Any]) -> str:
         lines.insert(5, f"WARNING  only {free / 1e6:,.1f} MB are free there")
     rows = []
     for step in described["passes"]:
-        does = [step["begins_with"], *step["stages"]]
-        if step["observes"]:
-            does.append(f"observe for {step['observes']}")
-        rows.append([str(step["pass"]), "begun" if step["done"] else "to do", " > ".join(does)])
-    return "\n".join([*lines, table(["pass", "state", "what"], rows, left=(1, 2))])
+        does = [step["begins_with"], *step["stages"], *(f"observe for {label}" for label in step["observes"])]
+        cost = step["cpu_seconds_last_time"]
+        rows.append([str(step["pass"]), step["state"], "" if cost is None else f"{cost:.1f}", " > ".join(does)])
+    return "\n".join([*lines, table(["pass", "state", "CPU s last time", "what"], rows, left=(1, 3))])
