@@ -26,7 +26,7 @@ class RunPlan:
     @property
     def labels(self) -> list[str]:
         """The stages' names as tallies count them."""
-        return stage_labels([stage.name for stage in self.recipe.stages])
+        return stage_labels([stage.label for stage in self.recipe.stages])
 
 
 def plan_run(recipe: Recipe) -> RunPlan:
