@@ -3,10 +3,12 @@
 import gzip
 import os
 import pathlib
+import pickle
 import signal
 import sys
 import time
 
+import cloudpickle
 import pytest
 
 from pipeline.errors import EnvironmentFault, StorageError, UserError
@@ -287,3 +289,7 @@ def stages(numbers):
             until = time.process_time() + (0.2 if number == 3 else 0.02)
             while time.process_time() < until:
                 pass
+
+
+def test_a_function_that_travels_whole_finds_the_guard_of_its_worker():
+    assert pickle.loads(cloudpickle.dumps(guard)) is guard
