@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import importlib
 import importlib.metadata
 import json
@@ -33,7 +32,7 @@ from pipeline.plan import Pass, all_splits, check_inputs, plan_passes
 from pipeline.readers import Split
 from pipeline.recipe import Recipe, stage_labels
 from pipeline.stage import MapStage, Stage
-from pipeline.storage import Folder
+from pipeline.storage import Folder, lease
 from pipeline.tally import READ, Rules, Tally, merge_rules
 
 
@@ -120,28 +119,8 @@ def execute(
         UserError: the folder belongs to another recipe or cannot be written.
         AccountingError: a pass does not balance.
     """
-    with _owned(out):
+    with lease(out):
         return _Run(plan, out, workers, progress or Silent()).carry_out()
-
-
-@contextlib.contextmanager
-def _owned(out: Folder) -> Iterator[None]:
-    """Hold the run folder, so that two runs do not write to it at once."""
-    path = out.path(".lock")
-    if path is None:
-        yield
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
-    except OSError as error:
-        raise StorageError(f"cannot write to {path.parent} ({error.strerror}); choose another --out") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UserError(f"another run is writing to {path.parent}; wait for it, or choose another --out") from error
-        yield
 
 
 class _Run:
@@ -177,7 +156,7 @@ class _Run:
                 raise RecipeError(
                     "--out", f"{self.out.url} belongs to recipe {owner!r}, not {name!r}; choose another folder"
                 )
-        elif others := [n for n in self.out.names() if n != ".lock"]:
+        elif others := self.out.names():
             raise RecipeError(
                 "--out", f"{self.out.url} is not empty ({others[0]}) and holds no run; choose another folder"
             )
@@ -292,7 +271,7 @@ class _Run:
         """Publish the corpus, remove passes that this recipe no longer has, and write the summary."""
         shards = range(len(self.plan.splits))
         documents = self.out / self.plan.passes[-1].documents
-        (self.out / "data").mirror(documents, [f"{part(shard)}.parquet" for shard in shards])
+        publish(self.out / "data", documents, [f"{part(shard)}.parquet" for shard in shards])
         self._remove_superseded()
         summary = summarise(self.plan, self.reports)
         if not summary["balanced"]:
@@ -340,6 +319,14 @@ def _do_and_keep(function: Callable[[Any], Any], folder: Folder, numbered: tuple
 
 def _kept_value(folder: Folder, name: str) -> Any:
     return folder.get_table(name) if name.endswith(".parquet") else folder.get_json(name)
+
+
+def publish(target: Folder, source: Folder, names: Sequence[str]) -> None:
+    """Make `target` hold copies of exactly the files `names` of `source`."""
+    for stale in sorted(set(target.names()) - set(names)):
+        target.delete(stale)
+    for name in names:
+        target.copy(source, name)
 
 
 def _finished(folder: Folder, below: str = "") -> set[int]:

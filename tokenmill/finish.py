@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import UserError
-from pipeline.run import RunPlan
+from pipeline.run import RunPlan, publish
 from pipeline.storage import Folder
 from tokenmill.assemble import COUNT, TRAIN
 from tokenmill.report_page import write_report
@@ -37,14 +37,14 @@ def finish(plan: RunPlan, out: Folder, summary: dict[str, Any]) -> Results:
     folders = {step.observes_label: (step.observed, after.decision) for step, after in itertools.pairwise(plan.passes)}
     if TRAIN in folders:
         ladder = out / folders[TRAIN][1] / "tokenizer"
-        (out / "tokenizer").mirror(ladder, ladder.names())
+        publish(out / "tokenizer", ladder, ladder.names())
         results.files.append(("tokenizers", f"{place}/tokenizer/"))
     if COUNT in folders:
         observed, decision = (out / name for name in folders[COUNT])
         counts = [name for name in observed.names() if "/" not in name and name.endswith(".parquet")]
-        (out / "token_counts").mirror(observed, counts)
+        publish(out / "token_counts", observed, counts)
         report = decision / "report"
-        (out / "token_report").mirror(report, report.names())
+        publish(out / "token_report", report, report.names())
         results.budget = {"recipe": plan.recipe.name, **decision.get_json("token_budget.json")}
         out.put_json("token_budget.json", results.budget)
         results.files.append(("tokens per document", f"{place}/token_counts/"))
