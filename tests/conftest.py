@@ -12,6 +12,7 @@ import uuid
 
 import pytest
 
+os.environ.setdefault("TOKENMILL_FSYNC", "0")  # no test cuts the power; waiting for the disk would double their time
 SERVER = shutil.which("weed", path=str(pathlib.Path(sys.executable).parent)) or shutil.which("weed")
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "testtest", "AWS_REGION": "us-east-1"}
 

@@ -1,6 +1,7 @@
 """Folders on this machine: what is left when a writer ends in the middle."""
 
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from pipeline.errors import StorageError
-from pipeline.storage import Folder
+from pipeline.storage import Folder, local
 
 HALF = """
 import sys, time
@@ -110,6 +111,23 @@ def test_a_write_that_finds_no_room_leaves_what_was_there(folder):
     assert said.startswith(f"StorageError cannot write {folder.url}/f (File too large); free space")
     assert files(folder) == ["f"]
     assert folder.get("f") == b"old"
+
+
+def test_data_is_on_the_disk_before_its_name_and_the_name_before_the_next_file(folder, monkeypatch):
+    happened = []
+    monkeypatch.setattr(local, "FSYNC", True)
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+
+        def told(*given, real=real, name=name):
+            kind = "folder" if name == "fsync" and stat.S_ISDIR(os.fstat(given[0]).st_mode) else "file"
+            happened.append(f"{name} {kind}")
+            return real(*given)
+
+        monkeypatch.setattr(local.os, name, told)
+    folder.put("a/f", b"data")
+    assert happened[-3:] == ["fsync file", "replace file", "fsync folder"]
+    assert happened[:-3].count("fsync folder") == 2, "the folders that were made"
 
 
 def test_a_change_of_a_copy_does_not_reach_the_original(folder):
