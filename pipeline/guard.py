@@ -40,6 +40,9 @@ class _Guard:
         self._number = NOTHING  # the document whose time runs, NOTHING for a batch
         self._armed = 0.0
 
+    def __reduce__(self) -> str:
+        return "guard"  # a function that travels with a task finds the guard of the process it arrives in
+
     def watch(self, file: int | str | pathlib.Path, cpu_seconds: float, slot: int = 0) -> None:
         """Write to `slot` of a `Board` from now on; limit each document to `cpu_seconds` (0: no limit).
 

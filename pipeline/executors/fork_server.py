@@ -236,6 +236,7 @@ def _package_beside() -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides what an interrupt means
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what a worker prints outlives its death
     control, supervisor, more = int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
     if supervisor:  # 0: it was started from a thread, whose end is not the supervisor's
         die_with_parent(supervisor)

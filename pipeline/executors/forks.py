@@ -116,14 +116,19 @@ def _start() -> _Server:
     return _Server(process, ours)
 
 
+def _forget(server: _Server | None) -> None:
+    """End `server`, and start another when one is wanted."""
+    global _server
+    with _lock:
+        if server is not None and server is _server:
+            server.end()
+            _server = None
+
+
 @atexit.register
 def stop_fork_server() -> None:
     """End the fork server, if there is one."""
-    global _server
-    with _lock:
-        if _server is not None:
-            _server.end()
-            _server = None
+    _forget(_server)
 
 
 def _is_open(descriptor: int) -> bool:
@@ -190,9 +195,9 @@ class Forks:
 
     def __init__(self, board: int, preload: Iterable[str]) -> None:
         request = _modules(preload)
+        self._last = ""
         for attempt in range(STARTS):
             self.channel = self._attach(board)
-            self._last = ""
             self.channel.push(json.dumps(request).encode())
             try:
                 ready = self._ready()
@@ -213,7 +218,8 @@ class Forks:
     def _attach(self, board: int) -> channel.Channel:
         ours, theirs = channel.pair()
         with theirs, _lock:
-            _running().ask({"attach": True}, [theirs.fileno(), board])
+            self._server = _running()
+            self._server.ask({"attach": True}, [theirs.fileno(), board])
         return channel.Channel(ours)
 
     def _ready(self) -> list[str]:
@@ -244,6 +250,7 @@ class Forks:
         messages = self.channel.pull()
         yield from map(json.loads, messages)
         if self.channel.closed:
+            _forget(self._server)
             raise Lost
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from pipeline.readers import InputFile, Split
 from pipeline.stage import digest_of
-from pipeline.storage import Folder, content_mark, digest_file
+from pipeline.storage import Folder, digest_file, head_input
 from pipeline.worker.read import changed_at
 
 FILE = "inputs.json"
@@ -49,7 +49,8 @@ class InputMarks:
         """Return what stands for the content of `file`, reading it where it may have changed."""
         now = changed_at(file.path)
         if now is None:
-            return content_mark(file.path)
+            about = head_input(file.path)
+            return digest_of([about.size, about.tag or about.modified])
         if self.known.get(file.name, [])[:2] != list(now):
             self.known[file.name] = [*now, digest_file(file.path)]
             self.changed = True

@@ -3,10 +3,12 @@
 import gzip
 import os
 import pathlib
+import pickle
 import signal
 import sys
 import time
 
+import cloudpickle
 import pytest
 
 from pipeline.errors import EnvironmentFault, StorageError, UserError
@@ -112,8 +114,8 @@ def test_a_task_says_how_much_cpu_time_it_took_also_where_attempts_died():
             burn, [(0, ("fine", 0.2)), (1, ("hang", 0.2))], workers=1, revise=calm, limits=WorkerLimits(cpu_seconds=0.3)
         )
     }
-    assert 0.2 <= found[0].cpu_seconds < 0.3
-    assert 0.5 <= found[1].cpu_seconds < 0.8
+    assert 0.2 <= found[0].cpu_seconds < 0.4
+    assert 0.4 <= found[1].cpu_seconds < 1.0
 
 
 def burn(task):
@@ -287,3 +289,7 @@ def stages(numbers):
             until = time.process_time() + (0.2 if number == 3 else 0.02)
             while time.process_time() < until:
                 pass
+
+
+def test_a_function_that_travels_whole_finds_the_guard_of_its_worker():
+    assert pickle.loads(cloudpickle.dumps(guard)) is guard

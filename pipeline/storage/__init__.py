@@ -1,0 +1,25 @@
+"""The one door to storage: a folder on this machine or an object store, opened alike. Nothing else writes files.
+
+A file appears whole or not at all. Locally it is written under another name, synced and renamed (`local.py`); an object
+store publishes an upload when it is complete (`objects.py`).
+"""
+
+from pipeline.storage.folder import Folder, Missing, digest_file, head_input, open_input
+from pipeline.storage.leases import Lease, lease
+from pipeline.storage.local import Head
+from pipeline.storage.tables import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
+
+__all__ = [
+    "ROW_GROUP_BYTES",
+    "Folder",
+    "Head",
+    "Lease",
+    "Missing",
+    "digest_file",
+    "encode_table",
+    "head_input",
+    "lease",
+    "open_input",
+    "shard_writer",
+    "write_bounded",
+]
