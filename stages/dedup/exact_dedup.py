@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
-from pipeline.decisions import DropPositions
+from pipeline.decisions import DropPositions, write_drops
 from pipeline.documents import Batch
+from pipeline.shuffle import clear, parts_of
 from pipeline.storage import Folder
-from stages.dedup.duplicates import PAIRS, duplicate_drops, ids_of, parts_for, read_part
+from stages.dedup.duplicates import drops_of
+from stages.dedup.same_text import Repeats, find_repeats, ids_of, key_columns
 
-PART_ROWS = 1_000_000
-"""Documents grouped in one task, about 250 MB."""
+PART_ROWS = 500_000
+"""Documents of one task, about 40 MB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +41,8 @@ class ExactDedup(CorpusStage):
         digests = [self.digest(text) for text in batch.texts]
         rows = [row for row, digest in enumerate(digests) if digest]
         halves = np.frombuffer(b"".join(digests[row] for row in rows), np.uint64).reshape(len(rows), 2)
-        return pa.table(
-            {
-                "position": batch.positions[rows].astype(np.int64),
-                "id": ids_of(batch).take(pa.array(rows, pa.int64())),
-                "high": np.ascontiguousarray(halves[:, 0]),
-                "low": np.ascontiguousarray(halves[:, 1]),
-            }
-        )
+        ids = ids_of(batch).take(pa.array(rows, pa.int64()))
+        return pa.table({"position": batch.positions[rows].astype(np.int64), "id": ids, **key_columns(halves)})
 
     def digest(self, text: str) -> bytes:
         """Return the 16 bytes that stand for `text`; no bytes for a text that is empty or only white space."""
@@ -59,21 +54,23 @@ class ExactDedup(CorpusStage):
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> DropPositions:
         """Group by hash, a range of hashes a task, and drop all but the first of each group."""
-        parts = parts_for(observations, PART_ROWS)
-        found = tasks.map("groups", _repeats, [(observations, part, parts) for part in range(parts)])
-        return DropPositions.write(
-            self.label, duplicate_drops("exact_duplicate", pa.concat_tables(found), corpus, 1.0), work
-        )
+        parts = parts_of(observations, PART_ROWS)
+        if not parts:
+            return DropPositions.of(self.label, [], work)
+        between = work / "between"
+        found = find_repeats(parts, observations.rows, tasks, between)
+        drops = tasks.map("drops", _write_drops, [_Drops(found, number, work) for number in range(len(parts))])
+        tasks.map("clear", clear, [between])
+        return DropPositions.of(self.label, drops, work)
 
 
-def _repeats(item: tuple[Observations, int, int]) -> pa.Table:
-    """Return `PAIRS` of the documents of one part of the hashes that repeat an earlier one."""
-    observations, part, parts = item
-    frames = read_part(observations, ["position", "id", "high", "low"], "high", part, parts)
-    rows = pl.concat([pl.DataFrame(PAIRS.empty_table()).select("position").clear(), *frames], how="diagonal")
-    if rows.is_empty():
-        return PAIRS.empty_table()
-    rows = rows.filter(pl.len().over("high", "low") > 1).sort("id", "position")
-    repeats = rows.with_columns(kept=pl.col("position").first().over("high", "low"), similarity=pl.lit(1.0))
-    repeats = repeats.filter(pl.col("position") != pl.col("kept")).sort("position")
-    return repeats.select(PAIRS.names).to_arrow().cast(PAIRS)
+@dataclass(frozen=True)
+class _Drops:
+    found: Repeats
+    number: int
+    work: Folder
+
+
+def _write_drops(task: _Drops) -> dict[str, Any] | None:
+    repeats = task.found.of_part(task.number)
+    return write_drops(drops_of("exact_duplicate", repeats, 1.0), task.work, f"drop-{task.number:06d}.parquet")

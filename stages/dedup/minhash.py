@@ -130,21 +130,42 @@ def signatures(data, offsets, n, a, b, table):
 
 @njit(cache=True, nogil=True)
 def banded_signatures(data, offsets, n, a, b, table, bands):
-    """Return what `signatures` and `band_hashes` return, without keeping the signatures.
+    """Return what `signatures` and `band_hashes` return, without keeping the signatures, and a digest of each text.
 
     Returns:
-        (uint64 of shape (bands, rows), int64 of shape (rows,): shingles of each text).
+        (uint64 of shape (bands, rows), int64 of shape (rows,): shingles of each text, uint64 of shape (rows, 2):
+        `digest_span` of its units joined by spaces: texts of one digest have the same shingles).
     """
     rows = len(offsets) - 1
     out, starts, ends = _room(offsets)
     least = np.empty(len(a), np.uint32)
     result = np.empty((bands, rows), np.uint64)
     counts = np.empty(rows, np.int64)
+    digests = np.empty((rows, 2), np.uint64)
     for row in range(rows):
         units = fold(data, offsets[row], offsets[row + 1], table, out, starts, ends)
         counts[row] = _sign(out, starts, ends, units, n, a, b, least)
         _hash_bands(least, bands, result, row)
-    return result, counts
+        digests[row] = digest_span(out, 0, ends[units - 1] if units else 0)
+    return result, counts, digests
+
+
+@njit(cache=True, nogil=True)
+def digest_span(data, start, end):
+    """Return 128 bits, as two uint64, that stand for ``data[start:end]``: two chains of `mix64` over words of 8 bytes."""
+    size = end - start
+    one = np.uint64(0x9E3779B97F4A7C15) + np.uint64(size)
+    two = np.uint64(0xC2B2AE3D27D4EB4F) ^ np.uint64(size)
+    at = np.uintp(start)
+    for _ in range(size // 8):
+        word = np.uint64(_word32(data, at)) | np.uint64(_word32(data, at + np.uintp(4))) << np.uint64(32)
+        one = mix64(one ^ word)
+        two = mix64(two + word * np.uint64(0x9FB21C651E98DF25))
+        at += np.uintp(8)
+    word = np.uint64(0)
+    for k in range(size % 8):
+        word |= np.uint64(data[at + np.uintp(k)]) << np.uint64(8 * k)
+    return mix64(one ^ word), mix64(two + word * np.uint64(0x9FB21C651E98DF25))
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.corpus import Corpus, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
@@ -15,17 +14,12 @@ from pipeline.decisions import DropPositions
 from pipeline.documents import Batch, text_array
 from pipeline.stage import StageFault
 from pipeline.storage import Folder
-from stages.dedup.duplicates import PAIRS, duplicate_drops, ids_of, parts_for, write_notes
-from stages.dedup.lsh import Candidates, candidates, shared_buckets
+from stages.dedup.buckets import bands_array
+from stages.dedup.duplicates import write_notes
 from stages.dedup.minhash import banded_signatures, permutations, signatures
-from stages.dedup.verify import Group, SetsTask, cut, pack, verify_group, write_sets
+from stages.dedup.same_text import ids_of, key_columns
+from stages.dedup.search import Search, remove_alike
 from stages.text.shingles import fold_table, utf8_of
-
-PART_ROWS = 4_000_000
-"""Documents of one band grouped in one task, about 250 MB."""
-
-TASK_SHINGLES = 8_000_000
-"""Shingles of the documents in one task, about 60 MB of text and as much of hashes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,16 +67,18 @@ class MinHashDedup(CorpusStage):
         return {**identity, "parameters": {k: v for k, v in identity["parameters"].items() if k != "threshold"}}
 
     def observe(self, batch: Batch) -> pa.Table:
-        """Return position, id, number of shingles and the hash of each band of every document that has words."""
+        """Return position, id, number of shingles, digest and band hashes of every document that has words."""
         data, offsets = utf8_of(batch.data.column("text"))
-        hashes, shingles = banded_signatures(data, offsets, self.ngram, *self._permutations, fold_table(), self.bands)
+        found = banded_signatures(data, offsets, self.ngram, *self._permutations, fold_table(), self.bands)
+        hashes, shingles, digests = found
         rows = np.flatnonzero(shingles)
         return pa.table(
             {
                 "position": batch.positions[rows].astype(np.int64),
                 "id": ids_of(batch).take(pa.array(rows)),
                 "shingles": shingles[rows],
-                **{_band(number): hashes[number][rows] for number in range(self.bands)},
+                **key_columns(digests[rows]),
+                "bands": bands_array(hashes[:, rows]),
             }
         )
 
@@ -96,18 +92,11 @@ class MinHashDedup(CorpusStage):
         return permutations(self.bands * self.rows, self.seed)
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> DropPositions:
-        """Find candidates band by band, verify them group by group, and drop what resembles a kept document."""
-        parts = parts_for(observations, PART_ROWS)
-        bands = [(observations, _band(band), part, parts) for band in range(self.bands) for part in range(parts)]
-        found = candidates(tasks.map("bands", shared_buckets, bands), observations)
-        sets = _kept_sets(found, corpus, tasks, work, self.ngram)
-        groups = _groups(found, sets, work, self.threshold)
-        verdicts = pa.concat_tables([PAIRS.empty_table(), *tasks.map("verify", verify_group, groups)])
-        for name in sets.names:
-            work.delete(name)
-        pairs = verdicts.filter(pc.is_valid(verdicts["kept"]))
-        write_notes(work, self.notes(verdicts.num_rows - pairs.num_rows))
-        return DropPositions.write(self.label, duplicate_drops("near_duplicate", pairs, corpus, self.threshold), work)
+        """Find texts that repeat, then buckets, compare what shares one, and drop what resembles a kept document."""
+        search = Search(self.ngram, self.bands, self.threshold, observations, corpus, tasks, work)
+        drops, unsure = remove_alike(search, "near_duplicate")
+        write_notes(work, self.notes(unsure))
+        return DropPositions.of(self.label, drops, work)
 
     def notes(self, unsure: int) -> list[str]:
         """Return what the user should hear.
@@ -128,59 +117,3 @@ class MinHashDedup(CorpusStage):
                 "not compared with all of it; pages made from a template, most likely"
             )
         return notes
-
-
-def _band(number: int) -> str:
-    return f"b{number}"
-
-
-@dataclass(frozen=True)
-class _SetFiles:
-    """Where each candidate's shingle set lies: the file's number, and start and length there in hashes."""
-
-    names: tuple[str, ...]
-    file: np.ndarray
-    start: np.ndarray
-    count: np.ndarray
-
-
-def _kept_sets(found: Candidates, corpus: Corpus, tasks: Tasks, work: Folder, ngram: int) -> _SetFiles:
-    """Work out the shingle sets of all candidates; every shard's documents are read once."""
-    order = np.argsort(found.positions)
-    runs = list(cut(found.positions[order], found.shingles[order], TASK_SHINGLES))
-    names = tuple(f"sets/{number:06d}.u64" for number in range(len(runs)))
-    jobs = [SetsTask(corpus, run, ngram, work, name) for run, name in zip(runs, names, strict=True)]
-    counts = [np.asarray(table["count"]) for table in tasks.map("sets", write_sets, jobs)]
-    file, start, count = (np.zeros(len(order), np.int64) for _ in range(3))
-    if runs:
-        file[order] = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
-        start[order] = np.concatenate([np.cumsum(c) - c for c in counts])
-        count[order] = np.concatenate(counts)
-    return _SetFiles(names, file, start, count)
-
-
-def _groups(found: Candidates, sets: _SetFiles, work: Folder, threshold: float) -> list[Group]:
-    """Return the candidates as tasks: whole connected components, as many to a task as fit."""
-    order = np.argsort(found.groups, kind="stable")  # inside a component the order of keeping stays
-    sizes = np.bincount(found.groups, weights=sets.count).astype(np.int64)
-    ends = np.cumsum(np.bincount(found.groups)) if len(order) else np.zeros(0, np.int64)
-    memberships = np.searchsorted(found.members, np.arange(len(found.positions) + 1))
-    groups = []
-    for first, last in pack(sizes.tolist(), TASK_SHINGLES):
-        documents = order[(ends[first - 1] if first else 0) : ends[last - 1]]
-        buckets = [found.buckets[memberships[d] : memberships[d + 1]] for d in documents.tolist()]
-        files, file = np.unique(sets.file[documents], return_inverse=True)
-        groups.append(
-            Group(
-                work=work,
-                files=tuple(sets.names[number] for number in files.tolist()),
-                positions=found.positions[documents],
-                file=file,
-                start=sets.start[documents],
-                count=sets.count[documents],
-                bounds=np.concatenate([[0], np.cumsum([len(b) for b in buckets])]).astype(np.int64),
-                buckets=np.concatenate(buckets),
-                threshold=threshold,
-            )
-        )
-    return groups

@@ -1,158 +1,188 @@
-"""Candidates of a near-duplicate search compared exactly, and who of them is kept.
+"""Candidates compared exactly: shingle sets brought to the blocks that need them, and the pairs alike in each.
 
-A document leaves only if the Jaccard similarity of its shingle set with that of a document *that is kept*
-reaches the threshold. So similarity is never passed on along a chain: where A resembles B and B resembles C
-but A does not resemble C, dropping B for A leaves C.
+Shingle sets are worked out once a document, by tasks that read its shards in order, and sent to the blocks of tiles
+(`stages.dedup.tiles`) that asked for them; so a comparison reads what lies in one run of each file, never at random.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
+from numba import njit
 
 from pipeline.corpus import Corpus
-from pipeline.documents import POSITION_BITS
+from pipeline.shuffle import Ranges, Shuffle, read_run
 from pipeline.storage import Folder
-from stages.dedup.duplicates import PAIRS
+from stages.dedup.buckets import block_file, lists_of
+from stages.dedup.tiles import ALONE, LEADING, meet
 from stages.text.shingles import fold_table, jaccard, shingle_sets, utf8_of
 
-REPRESENTATIVES = 128
-"""A document is compared with the first so many kept documents of each of its buckets. A bucket in which more
-are kept holds look-alikes below the threshold (a template); more comparisons would make the work quadratic."""
+ENOUGH = 8
+"""In a bucket of many a document is compared no further once it resembles so many: one of them is kept, most likely."""
 
-CACHE_HASHES = 16_000_000
-"""Shingle hashes that one task keeps in memory, 128 MB."""
+ASKED = pa.schema([("node", pa.int64()), ("part", pa.int64())])
+"""A part that has a document whose fate hangs on that of `node`."""
 
-
-@dataclass(frozen=True)
-class SetsTask:
-    """Work out the shingle sets of documents of one shard and keep them as file `name` of `work`."""
-
-    corpus: Corpus
-    positions: np.ndarray
-    ngram: int
-    work: Folder
-    name: str
-
-
-def write_sets(task: SetsTask) -> pa.Table:
-    """Return how many hashes each document's set has, in the order of `task.positions`; the file holds them in turn."""
-    texts = task.corpus.read(task.positions, ("text",))["text"].combine_chunks()
-    data, offsets = utf8_of(texts)
-    bounds, hashes = shingle_sets(data, offsets, task.ngram, fold_table())
-    task.work.put(task.name, hashes.tobytes())
-    return pa.table({"count": np.diff(bounds)})
+EDGES = pa.schema(
+    [
+        ("position", pa.int64()),
+        ("first", pa.int64()),  # a document before it in the order of keeping; -1: there is none, but see `crowded`
+        ("first_id", pa.large_string()),
+        ("similarity", pa.float64()),
+    ]
+)
+"""One row a pair of documents alike. Without `first`: the document was not compared with all of one of its buckets."""
 
 
 @dataclass(frozen=True)
-class Group:
-    """Candidates to be verified together, in the order in which documents are kept.
+class SendSets:
+    """Work out the shingle sets that blocks asked for of one part's documents, and send them there.
 
     Attributes:
-        files: names of the files that hold shingle sets.
-        positions, file, start, count: int64, one entry a document: where it is and where its set lies.
-        bounds, buckets: document d is in ``buckets[bounds[d]:bounds[d + 1]]``.
+        first_block: of each range of hashes: blocks are numbered through.
+        limit: shingles worked out at a time, at most about; a file each.
     """
 
-    work: Folder
-    files: tuple[str, ...]
-    positions: np.ndarray
-    file: np.ndarray
-    start: np.ndarray
-    count: np.ndarray
-    bounds: np.ndarray
-    buckets: np.ndarray
-    threshold: float
+    number: int
+    writers: int
+    asked: Shuffle
+    first_block: np.ndarray
+    corpus: Corpus
+    ngram: int
+    sets: Shuffle
+    limit: int
 
 
-def verify_group(group: Group) -> pa.Table:
-    """Return `PAIRS` of the documents to drop. A row without `kept` is a document that stays, but was in a bucket
-    with more kept documents than it was compared with."""
-    with contextlib.ExitStack() as stack:
-        return _verdicts(group, _Sets(group, [stack.enter_context(group.work.open(name)) for name in group.files]))
+def send_sets(task: SendSets) -> int:
+    """Return the number of files written."""
+    asked = pl.DataFrame(task.asked.read(task.number, task.writers)).sort("position", "partition", "block")
+    positions = asked["position"].to_numpy()
+    blocks = task.first_block[asked["partition"].to_numpy()] + asked["block"].to_numpy()
+    pieces = 0
+    for start, end in cut(positions, asked["shingles"].to_numpy(), task.limit):
+        unique, back = np.unique(positions[start:end], return_inverse=True)
+        bounds, hashes = _sets_of(task.corpus, unique, task.ngram)
+        sets = pa.LargeListArray.from_arrays(bounds, hashes)
+        rows = pa.table({"position": positions[start:end], "set": sets.take(pa.array(back))})
+        task.sets.write(task.number, rows, blocks[start:end], pieces)
+        pieces += 1
+    return pieces
 
 
-def _verdicts(group: Group, sets: _Sets) -> pa.Table:
-    kept_in: dict[int, list[int]] = {}
-    found: list[tuple[int, int | None, float | None]] = []
-    for document in range(len(group.positions)):
-        buckets = group.buckets[group.bounds[document] : group.bounds[document + 1]].tolist()
-        rivals = sorted({rival for bucket in buckets for rival in kept_in.get(bucket, ())})
-        for rival in rivals:
-            similarity = sets.compare(rival, document)
-            if similarity >= group.threshold:
-                found.append((int(group.positions[document]), int(group.positions[rival]), similarity))
-                break
-        else:
-            full = [len(kept_in.setdefault(bucket, [])) >= REPRESENTATIVES for bucket in buckets]
-            if any(full):
-                found.append((int(group.positions[document]), None, None))
-            for bucket, is_full in zip(buckets, full, strict=True):
-                if not is_full:
-                    kept_in[bucket].append(document)
-    columns = list(zip(*found, strict=True)) or [(), (), ()]
-    return pa.table([pa.array(c, t) for c, t in zip(columns, PAIRS.types, strict=True)], schema=PAIRS)
+def _sets_of(corpus: Corpus, positions: np.ndarray, ngram: int) -> tuple[np.ndarray, np.ndarray]:
+    texts = corpus.read(positions, ("text",))["text"].combine_chunks()
+    return shingle_sets(*utf8_of(texts), ngram, fold_table())
 
 
-class _Sets:
-    """Shingle sets of a group, read when asked for; the last used stay in memory up to `CACHE_HASHES`."""
-
-    def __init__(self, group: Group, files: Sequence[BinaryIO]):
-        self._group = group
-        self._files = files
-        self._cache: OrderedDict[int, np.ndarray] = OrderedDict()
-        self._held = 0
-
-    def compare(self, a: int, b: int) -> float:
-        """Return the similarity of documents `a` and `b`, or -1 where it cannot reach the threshold."""
-        sizes = int(self._group.count[a]), int(self._group.count[b])
-        if min(sizes) < self._group.threshold * max(sizes) - 1e-9:
-            return -1.0
-        return float(jaccard(self[a], self[b], self._group.threshold))
-
-    def __getitem__(self, document: int) -> np.ndarray:
-        cached = self._cache.get(document)
-        if cached is not None:
-            self._cache.move_to_end(document)
-            return cached
-        group = self._group
-        file, size = self._files[int(group.file[document])], int(group.count[document])
-        file.seek(8 * int(group.start[document]))
-        values = np.frombuffer(bytes(file.read(8 * size)), np.uint64)
-        self._cache[document] = values
-        self._held += size
-        while self._held > CACHE_HASHES and len(self._cache) > 2:
-            self._held -= len(self._cache.popitem(last=False)[1])
-        return values
-
-
-def cut(positions: np.ndarray, weights: np.ndarray, limit: int) -> Iterator[np.ndarray]:
-    """Yield `positions` (ascending) in runs of one shard, each of at most `limit` weight, or of one document."""
-    shards = positions >> POSITION_BITS
+def cut(positions: np.ndarray, weights: np.ndarray, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield runs (start, end) of rows, of at most `limit` weight or of one document; a document's rows stay together."""
     start, weight = 0, 0
-    for at in range(len(positions)):
-        if at > start and (shards[at] != shards[start] or weight + weights[at] > limit):
-            yield positions[start:at]
-            start, weight = at, 0
-        weight += int(weights[at])
-    if len(positions):
-        yield positions[start:]
+    if len(positions) == 0:
+        return
+    firsts = np.flatnonzero(np.concatenate([[True], positions[1:] != positions[:-1]]))
+    for at, total in zip(firsts, np.add.reduceat(weights, firsts), strict=True):
+        if at > start and weight + total > limit:
+            yield start, int(at)
+            start, weight = int(at), 0
+        weight += int(total)
+    yield start, len(positions)
 
 
-def pack(weights: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Return runs (start, end) of consecutive items, each of at most `limit` weight, or of one item."""
-    runs, start, total = [], 0, 0
-    for at, weight in enumerate(weights):
-        if at > start and total + weight > limit:
-            runs.append((start, at))
-            start, total = at, 0
-        total += int(weight)
-    if len(weights):
-        runs.append((start, len(weights)))
-    return runs
+@dataclass(frozen=True)
+class Compare:
+    """Compare the documents of one block of tiles, and tell each part what its documents resemble.
+
+    Attributes:
+        pieces: files that each of the parts has written to `sets`.
+        edges: to the part of the later document, `EDGES`; `interest`: to the part of the earlier one, who asks for it.
+    """
+
+    number: int
+    partition: int
+    block: int
+    blocks: Folder
+    sets: Shuffle
+    pieces: tuple[int, ...]
+    threshold: float
+    edges: Shuffle
+    interest: Shuffle
+    ranges: Ranges
+
+
+def compare(task: Compare) -> int:
+    """Return the number of pairs alike."""
+    rows = read_run(task.blocks, block_file(task.partition), task.block)
+    positions, sets = np.asarray(rows["position"]), task.sets.read(task.number, task.pieces)
+    bounds, hashes = lists_of(sets["set"])
+    owners = np.asarray(sets["position"])
+    order = np.argsort(owners)
+    at = order[np.searchsorted(owners, positions, sorter=order)]
+    tile, role = np.asarray(rows["tile"]), np.asarray(rows["role"])
+    crowded, beyond = (rows[name].to_numpy() for name in ("crowded", "beyond"))
+    earlier = lists_of(rows["earlier"])
+    later, first, similarity = _alike(
+        tile, role, crowded, beyond, *earlier, bounds[at], bounds[at + 1], hashes, task.threshold
+    )
+    unsure = np.unique(positions[beyond & (role != LEADING)])
+    ids = rows["id"].combine_chunks().take(pa.array(first))
+    pairs = pa.table([positions[later], positions[first], ids, similarity], schema=EDGES)
+    marks = pa.table(
+        [unsure, np.full(len(unsure), -1), pa.nulls(len(unsure), pa.large_string()), np.zeros(len(unsure))],
+        schema=EDGES,
+    )
+    edges = pa.concat_tables([pairs, marks])
+    home = task.ranges.number(np.asarray(edges["position"]))
+    task.edges.write(task.number, edges, home)
+    asked = np.unique(np.stack([positions[first], home[: len(first)]], axis=1), axis=0)
+    asked = asked[task.ranges.number(asked[:, 0]) != asked[:, 1]]
+    needed = pa.table({"node": asked[:, 0], "part": asked[:, 1]})
+    task.interest.write(task.number, needed, task.ranges.number(asked[:, 0]))
+    return pairs.num_rows
+
+
+@njit(cache=True, nogil=True)
+def _alike(tile, role, crowded, beyond, bounds, earlier, starts, ends, hashes, threshold):
+    """Return (later row, earlier row, similarity) of each pair whose sets reach `threshold`."""
+    room = np.int64(1024)
+    later, first, similarity = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+    count = 0
+    begin = 0
+    for row in range(len(tile)):
+        if tile[row] != tile[begin]:
+            begin = row
+        if role[row] == LEADING:
+            continue
+        mine = hashes[starts[row] : ends[row]]
+        found = 0
+        for other in range(begin, row):
+            if role[row] != ALONE and role[other] != LEADING:
+                break
+            if not crowded[row] and meet(bounds, earlier, other, row):
+                continue
+            theirs = hashes[starts[other] : ends[other]]
+            if min(len(mine), len(theirs)) < threshold * max(len(mine), len(theirs)) - 1e-9:
+                continue
+            value = jaccard(theirs, mine, threshold)
+            if value < threshold:
+                continue
+            if count == room:
+                room *= 2
+                later, first, similarity = _grown(later, first, similarity, room)
+            later[count], first[count], similarity[count] = row, other, value
+            count += 1
+            found += 1
+            if beyond[row] and found == ENOUGH:
+                break
+    return later[:count].copy(), first[:count].copy(), similarity[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def _grown(later, first, similarity, room):
+    size = len(later)
+    one, other, third = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+    one[:size], other[:size], third[:size] = later, first, similarity
+    return one, other, third

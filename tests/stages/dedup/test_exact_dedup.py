@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.documents import POSITION_BITS
-from stages.dedup import exact_dedup
+from stages.dedup import exact_dedup, same_text
 from stages.dedup.exact_dedup import ExactDedup
 from tests.stages.corpus_run import documents, run
 
@@ -66,6 +66,7 @@ def test_many_parts_give_what_one_gives(tmp_path, monkeypatch):
     shards = [documents([str(rng.randrange(40)) for _ in range(60)], [f"{s}-{n}" for n in range(60)]) for s in range(3)]
     one = run(ExactDedup(), shards, tmp_path / "one")
     monkeypatch.setattr(exact_dedup, "PART_ROWS", 20)
+    monkeypatch.setattr(same_text, "PARTITION_ROWS", 20)
     assert run(ExactDedup(), shards, tmp_path / "many") == one
     assert len(set(one.kept)) == len({t for s in shards for t in s["text"].to_pylist()})
 

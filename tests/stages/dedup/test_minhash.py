@@ -10,7 +10,7 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.dedup.minhash import band_hashes, banded_signatures, permutations, signatures, xxh32
+from stages.dedup.minhash import band_hashes, banded_signatures, digest_span, permutations, signatures, xxh32
 from stages.text.shingles import fold_table, utf8_of
 from tests.stages.text.test_shingles import units
 
@@ -77,6 +77,32 @@ def test_banding_while_signing_is_signing_and_then_banding():
     data, offsets = utf8_of(pa.array(["a b c d e f g", "", "日本語", "a b c"], pa.large_string()))
     a, b = permutations(12, 3)
     values, counts = signatures(data, offsets, 2, a, b, fold_table())
-    hashes, counted = banded_signatures(data, offsets, 2, a, b, fold_table(), 4)
+    hashes, counted, digests = banded_signatures(data, offsets, 2, a, b, fold_table(), 4)
     assert counts.tolist() == counted.tolist()
     assert hashes.tolist() == band_hashes(values, 4).tolist()
+    assert len({tuple(row) for row in digests.tolist()}) == 4
+
+
+def digest_in_python(data: bytes) -> tuple[int, int]:
+    def mix(value: int) -> int:
+        value = ((value ^ value >> 33) * 0xFF51AFD7ED558CCD) % 2**64
+        value = ((value ^ value >> 33) * 0xC4CEB9FE1A85EC53) % 2**64
+        return value ^ value >> 33
+
+    one, two = (0x9E3779B97F4A7C15 + len(data)) % 2**64, 0xC2B2AE3D27D4EB4F ^ len(data)
+    for at in range(0, len(data) // 8 * 8 + 1, 8):
+        word = int.from_bytes(data[at : at + 8], "little")
+        one, two = mix(one ^ word), mix((two + word * 0x9FB21C651E98DF25) % 2**64)
+    return one, two
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=40), st.integers(0, 9))
+def test_a_digest_is_that_of_the_plain_rule(data, start):
+    start = min(start, len(data))
+    assert digest_span(np.frombuffer(data + b"...", np.uint8), start, len(data)) == digest_in_python(data[start:])
+
+
+def test_texts_that_differ_in_little_differ_in_digest():
+    texts = [f"{'a' * n}b{'a' * (40 - n)}" for n in range(41)]
+    assert len({digest_span(np.frombuffer(t.encode(), np.uint8), 0, len(t)) for t in texts}) == 41

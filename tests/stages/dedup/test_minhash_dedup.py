@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline.documents import POSITION_BITS, Batch
 from pipeline.stage import StageFault
-from stages.dedup import minhash_dedup, verify
+from stages.dedup import removal, same_text, search
 from stages.dedup.minhash_dedup import MinHashDedup
 from tests.stages.corpus_run import documents, run
 from tests.stages.text.test_shingles import units
@@ -116,17 +116,22 @@ def planted(seed: int) -> tuple[list[str], list[str]]:
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 50), st.integers(1, 4), st.randoms())
-def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(tmp_path_factory, seed, rows, shards, rng):
+@given(st.integers(0, 10**6), st.integers(1, 50), st.integers(1, 4), st.sampled_from([0, 3, 10**6]), st.randoms())
+def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(
+    tmp_path_factory, seed, rows, shards, together, rng
+):
     texts, ids = planted(seed)
     one = run(MinHashDedup(), [documents(texts, ids)], tmp_path_factory.mktemp("one"))
     shuffled = list(zip(texts, ids, strict=True))
     rng.shuffle(shuffled)
     parts = [documents(*map(list, zip(*shuffled[n::shards], strict=True))) for n in range(shards)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minhash_dedup, "TASK_SHINGLES", 300)
-        patch.setattr(minhash_dedup, "PART_ROWS", 25)
-        patch.setattr(verify, "CACHE_HASHES", 200)
+        patch.setattr(search, "TASK_SHINGLES", 300)
+        patch.setattr(search, "PART_ROWS", 15)
+        patch.setattr(search, "BAND_ROWS", 100)
+        patch.setattr(search, "MEMBER_ROWS", 30)
+        patch.setattr(same_text, "PARTITION_ROWS", 20)
+        patch.setattr(removal, "TOGETHER", together)
         other = run(MinHashDedup(), parts, tmp_path_factory.mktemp("other"), rows=rows)
     assert set(one.kept) == set(other.kept)
     assert {id: (r.value, r.partner_id) for id, r in one.dropped.items()} == {
@@ -156,7 +161,7 @@ def test_deduplicating_the_outcome_removes_nothing(tmp_path):
 
 
 def test_a_bucket_of_look_alikes_is_bounded_and_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(verify, "REPRESENTATIVES", 3)
+    monkeypatch.setattr(search, "REPRESENTATIVES", 3)
     rng = random.Random(6)
     template = text_of(rng, 60)
     texts = [" ".join([*template, *text_of(rng, 40)]) for _ in range(8)]
@@ -181,9 +186,9 @@ def test_only_the_threshold_leaves_the_observation_as_it_is():
     assert other.observation_identity() != stage.observation_identity()
 
 
-def test_files_of_shingle_sets_do_not_stay_behind(tmp_path):
+def test_files_between_steps_do_not_stay_behind(tmp_path):
     run(MinHashDedup(), [documents(["same text here now yes"] * 3)], tmp_path)
-    assert not list((tmp_path / "work").rglob("*.u64"))
+    assert not list((tmp_path / "work").rglob("*.arrow"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How verification is cut into tasks."""
+"""How the making of shingle sets is cut."""
 
 from __future__ import annotations
 
@@ -6,23 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.dedup.verify import cut, pack
+from stages.dedup.verify import cut
 
 
-@given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 15))
-def test_packing_keeps_order_loses_nothing_and_stays_below_the_limit(weights, limit):
-    runs = pack(weights, limit)
-    assert [n for start, end in runs for n in range(start, end)] == list(range(len(weights)))
-    assert all(end - start == 1 or sum(weights[start:end]) <= limit for start, end in runs)
-
-
-@given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=15), st.integers(1, 9))
-def test_cuts_stay_inside_a_shard_and_below_the_limit(places, limit):
-    positions = np.array(sorted((shard << 32) + row for shard, row in places), np.int64)
-    weights = np.arange(len(positions)) % 4
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), max_size=15), st.integers(1, 15))
+def test_a_document_stays_in_one_run_and_runs_stay_below_the_limit(rows, limit):
+    positions = np.array(sorted(p for p, _ in rows), np.int64)
+    weights = np.array([w for _, w in rows], np.int64)
     runs = list(cut(positions, weights, limit))
-    assert [p for run in runs for p in run.tolist()] == positions.tolist()
-    weight = dict(zip(positions.tolist(), weights.tolist(), strict=True))
-    for run in runs:
-        assert len({p >> 32 for p in run.tolist()}) == 1
-        assert len(run) == 1 or sum(weight[p] for p in run.tolist()) <= limit
+    assert [n for start, end in runs for n in range(start, end)] == list(range(len(rows)))
+    for start, end in runs:
+        inside = positions[start:end]
+        assert len(set(inside.tolist())) == 1 or weights[start:end].sum() <= limit
+        assert (positions == inside[0]).sum() == (inside == inside[0]).sum()

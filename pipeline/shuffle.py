@@ -1,0 +1,139 @@
+"""Rows brought to where they are grouped: written once by tasks, by destination, and read once by the destination's task.
+
+Each writing task leaves one Arrow IPC file in which destination n is record batch n: a run inside a file, never a file
+for each pair of writer and reader. The process that decides only knows how many writers and destinations there are.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.corpus import Observations, ObservedPart
+from pipeline.documents import POSITION_BITS
+from pipeline.storage import Folder
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """Rows on their way from writing tasks to `partitions` reading ones. Picklable: it names files, it holds none.
+
+    Attributes:
+        folder: holds nothing else.
+        partitions: destinations, numbered from 0.
+    """
+
+    folder: Folder
+    partitions: int
+
+    def write(self, writer: int, rows: pa.Table, partition: np.ndarray, piece: int = 0) -> int:
+        """Leave `rows` for the destinations named in `partition`, one of each row; a destination keeps their order.
+
+        Args:
+            writer: number of the task; the same number and piece replaces what it wrote before.
+            piece: a task may write several files, numbered from 0, so as not to hold all its rows at once.
+
+        Returns:
+            How many rows there are.
+        """
+        narrow = np.uint16 if self.partitions < 1 << 16 else np.uint32  # a stable sort of 16 bits is by radix
+        order = np.argsort(partition.astype(narrow), kind="stable")
+        counts = np.bincount(partition, minlength=self.partitions)
+        write_runs(self.folder, _name(writer, piece), rows.take(pa.array(order)), counts)
+        return rows.num_rows
+
+    def read(self, partition: int, writers: int | Sequence[int], schema: pa.Schema | None = None) -> pa.Table:
+        """Return the rows for destination `partition`, writer by writer.
+
+        Args:
+            writers: how many tasks wrote, or how many pieces each of them wrote.
+            schema: of the rows; needed where perhaps nobody wrote.
+        """
+        empty = [] if schema is None else [schema.empty_table()]
+        return pa.concat_tables([*empty, *self.tables(partition, writers)])
+
+    def tables(self, partition: int, writers: int | Sequence[int]) -> Iterator[pa.Table]:
+        """Yield the rows of each writer for destination `partition`."""
+        pieces = [1] * writers if isinstance(writers, int) else writers
+        for writer, count in enumerate(pieces):
+            for piece in range(count):
+                yield read_run(self.folder, _name(writer, piece), partition)
+
+    def delete(self, writers: int | Sequence[int]) -> None:
+        """Delete the files, after whoever reads them is done."""
+        for writer, count in enumerate([1] * writers if isinstance(writers, int) else writers):
+            for piece in range(count):
+                self.folder.delete(_name(writer, piece))
+
+
+def clear(folder: Folder) -> int:
+    """Delete what lies in `folder`, as a task, and return how many files that were."""
+    names = folder.names()
+    for name in names:
+        folder.delete(name)
+    return len(names)
+
+
+def _name(writer: int, piece: int) -> str:
+    return f"{writer:07d}-{piece:04d}.arrow"
+
+
+def write_runs(folder: Folder, name: str, rows: pa.Table, counts: np.ndarray) -> None:
+    """Write `rows` as file `name`: the first ``counts[0]`` of them are run 0, the next ``counts[1]`` run 1, and so on."""
+    sink = io.BytesIO()
+    rows = rows.combine_chunks()
+    with pa.ipc.new_file(sink, rows.schema) as file:
+        start = 0
+        for count in counts.tolist():
+            batches = rows.slice(start, count).to_batches()
+            file.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema))
+            start += count
+    folder.put(name, sink.getvalue())
+
+
+def read_run(folder: Folder, name: str, run: int) -> pa.Table:
+    """Return run number `run` of a file that `write_runs` wrote; nothing else of it is read."""
+    with folder.open(name) as source:
+        return pa.Table.from_batches([pa.ipc.open_file(source).get_batch(run)])
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """A corpus cut into runs of whole shards, one a task: range n begins with shard ``firsts[n]``."""
+
+    firsts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[ObservedPart]) -> Ranges:
+        """Return the ranges of `parts`, which follow each other."""
+        return cls(tuple(part.first for part in parts))
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    def number(self, positions: np.ndarray) -> np.ndarray:
+        """Return int64: the range that each position lies in."""
+        return np.searchsorted(np.array(self.firsts, np.int64), positions >> POSITION_BITS, side="right") - 1
+
+
+def parts_of(observations: Observations, rows: int, least: int = 4, small: int = 5_000) -> list[ObservedPart]:
+    """Return the observations in parts of at most about `rows` documents.
+
+    A corpus that fits one part is cut into up to `least`, none of fewer than `small` documents, so that a decision on it
+    can use several workers. Neither depends on how many there are.
+    """
+    return observations.parts(min(rows, max(small, -(-observations.rows // least))))
+
+
+def pieces_of(rows: int, limit: int, least: int = 4, small: int = 50_000) -> int:
+    """Return into how many partitions `rows` rows go, of at most about `limit` rows; see `parts_of` for the others."""
+    return max(1, -(-rows // limit), min(least, rows // small))
+
+
+def by_range(keys: np.ndarray, partitions: int) -> np.ndarray:
+    """Return int64: the range of each of `keys`, uint64 and even over all values, where `partitions` cut them evenly."""
+    return ((keys >> np.uint64(32)) * np.uint64(partitions) >> np.uint64(32)).astype(np.int64)
