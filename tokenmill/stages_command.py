@@ -11,9 +11,9 @@ import textwrap
 import typing
 from typing import Any
 
+from pipeline.corpus_stage import CorpusStage
 from pipeline.errors import UserError
 from pipeline.registry import stage_class, stage_names
-from pipeline.corpus_stage import CorpusStage
 from pipeline.stage import Stage
 
 
