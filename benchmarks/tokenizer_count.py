@@ -24,14 +24,15 @@ from tokenizer_common import SIZES, clock, load, texts_in
 from tokenizers import Tokenizer
 
 from pipeline.storage import Folder
-from tokenizer.count import Counter
-from tokenizer.ladder import Ladder
-from tokenizer.outputs import tiktoken_settings, write_ladder
-from tokenizer.patterns import pattern_of
-from tokenizer.pretoken_store import ordered
-from tokenizer.pretokens import PretokenTable
+from tokenizer.counting.counter import Counter
+from tokenizer.ladder.ladder import Ladder
+from tokenizer.ladder.files import tiktoken_settings, write_ladder
+from tokenizer.pretokens.patterns import pattern_of
+from tokenizer.pretokens.merging import ordered
+from tokenizer.pretokens.counts import PretokenTable
 from tokenizer.texts import Texts
-from tokenizer.training import TrainOptions, train_from_counts
+from tokenizer.training.options import TrainOptions
+from tokenizer.training.train import train_from_counts
 
 
 def main() -> None:

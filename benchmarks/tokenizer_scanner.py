@@ -13,8 +13,8 @@ import pathlib
 import numpy as np
 from tokenizer_common import clock, load, texts_in
 
-from tokenizer.patterns import NAMES, pattern_of
-from tokenizer.scanner import scan
+from tokenizer.pretokens.patterns import NAMES, pattern_of
+from tokenizer.pretokens.scanner import scan
 from tokenizer.texts import Texts
 
 

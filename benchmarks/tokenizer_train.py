@@ -28,7 +28,7 @@ def ours(path: str, vocab_size: int, out: str) -> tuple[str, dict[str, object]]:
 
     sizes = [size for size in (8192, 32768, 65536, 100352) if size < vocab_size] + [vocab_size]
     ladder = train_ladder([path], sizes, pattern="cl100k", out=out, special_tokens=(), workers=WORKERS)
-    from tokenizer.outputs import merge_names
+    from tokenizer.ladder.files import merge_names
 
     return _digest(merge_names(ladder, vocab_size)), dict(ladder.training)
 
@@ -40,7 +40,7 @@ def theirs(path: str, vocab_size: int) -> str:
 
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-    from tokenizer.patterns import pattern_of
+    from tokenizer.pretokens.patterns import pattern_of
 
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(pattern_of("cl100k").regex), "isolated")

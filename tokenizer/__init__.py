@@ -11,11 +11,21 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "Ladder": "ladder", "train_ladder": "training", "train_from_counts": "training", "TrainOptions": "training",
-    "count_tokens": "count", "encode": "count", "decode": "count", "write_ladder": "outputs",
-}  # fmt: skip
+    "Ladder": "ladder.ladder",
+    "write_ladder": "ladder.files",
+    "TrainOptions": "training.options",
+    "train_from_counts": "training.train",
+    "train_ladder": "training.of_files",
+    "count_tokens": "counting.counter",
+    "Encoder": "counting.encoder",
+    "encode": "counting.encoder",
+    "decode": "counting.encoder",
+}
 
-__all__ = ["Ladder", "TrainOptions", "count_tokens", "decode", "encode", "train_from_counts", "train_ladder", "write_ladder"]  # fmt: skip
+__all__ = [
+    "Encoder", "Ladder", "TrainOptions", "count_tokens", "decode", "encode", "train_from_counts", "train_ladder",
+    "write_ladder",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

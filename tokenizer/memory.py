@@ -10,6 +10,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from pipeline.hashing import mix64
+
 PADDING = 16
 """Bytes that must follow the data in every buffer: loads take eight bytes at a time."""
 
@@ -91,14 +93,6 @@ SECOND_BYTES = np.array([0] * 8 + [(1 << 8 * n) - 1 for n in range(9)], np.uint6
 def tail64(data, start, length):  # type: ignore[no-untyped-def]
     """Return the first `length` (0 to 8) bytes at `start` as a uint64, the others zero."""
     return load64(data, start) & FIRST_BYTES[length]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def mix64(value):  # type: ignore[no-untyped-def]
-    """Return `value` with its bits spread over all 64 (the finaliser of Murmur3, with other constants)."""
-    value = (value ^ (value >> _SHIFT)) * M2
-    value = (value ^ (value >> _SHIFT)) * M2
-    return value ^ (value >> _SHIFT)
 
 
 @njit(cache=True, nogil=True)

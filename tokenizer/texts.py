@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from pipeline.documents import clean_text
 from tokenizer.memory import PADDING, padded
-from tokenizer.patterns import Pattern
 
 
 @dataclass(frozen=True)
@@ -53,30 +52,6 @@ class Texts:
     def bytes_of(self, document: int) -> bytes:
         """Return the text of `document` as UTF-8."""
         return self.data[self.offsets[document] : self.offsets[document + 1]].tobytes()
-
-    def custom_pretokens(self, pattern: Pattern) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield (bytes, ends of the pretokens in them) of each document by a custom regex."""
-        for document in range(len(self)):
-            yield custom_ends(self.bytes_of(document), pattern)
-
-
-def custom_ends(text: bytes, pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
-    """Return (`text` with padding, the ends of its pretokens by a custom regex); gaps between matches are pretokens."""
-    string = text.decode("utf-8", "replace")
-    bounds: list[int] = []
-    at = 0
-    for match in pattern.compiled().finditer(string):
-        if match.start() > at:
-            bounds.append(match.start())
-        at = match.end()
-        bounds.append(at)
-    if at < len(string):
-        bounds.append(len(string))
-    ends = np.array(bounds, np.int64)
-    data = np.frombuffer(string.encode(), np.uint8)
-    if len(data) != len(string):
-        ends = np.flatnonzero(np.r_[data & 0xC0 != 0x80, True])[ends]
-    return padded(data), ends
 
 
 def _of_strings(texts: Iterable[str | bytes | None]) -> Texts:

@@ -11,11 +11,14 @@ import tempfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokenizer.count import count_tokens, encode
-from tokenizer.measures import measure
+from pipeline.storage import Folder
+from tokenizer.counting.counter import count_tokens
+from tokenizer.counting.encoder import encode
+from tokenizer.counting.measures import measure
+from tokenizer.counting.usage import unused_tokens
+from tokenizer.pretokens.merging import load_counts
 from tokenizer.texts import Texts
-from tokenizer.training import train_ladder
-from tokenizer.usage import unused_tokens
+from tokenizer.training.of_files import train_ladder
 
 
 def warm_up() -> None:
@@ -28,7 +31,7 @@ def warm_up() -> None:
             ladder = train_ladder([path], [257, 262], pattern=pattern, out=pathlib.Path(folder) / "ladder")
             count_tokens(texts, ladder)
             encode(texts[0], ladder)
-        unused_tokens(ladder, pq.read_table(pathlib.Path(folder) / "ladder" / "pretokens.parquet"))
+        unused_tokens(ladder, load_counts(Folder(f"{folder}/ladder")))
     measure(Texts.of(texts))
 
 

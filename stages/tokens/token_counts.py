@@ -15,14 +15,13 @@ from pipeline.documents import Batch
 from pipeline.errors import EnvironmentFault
 from pipeline.stage import MapStage, StageFault
 from pipeline.storage import Folder, digest_file
-from stages.tokens.train_tokenizers import LADDER_FOLDER
-from tokenizer.count import Counter
-from tokenizer.ladder import LADDER_FILE, Ladder
-from tokenizer.measures import measure
-from tokenizer.report import PREFIX, TokenReport, costs, write_report
+from stages.tokens.train_tokenizers import LADDER_FOLDER, MOST_PARTS, PART_ROWS
+from tokenizer.counting.counter import Counter
+from tokenizer.counting.measures import measure
+from tokenizer.counting.report import costs, report_rows, write_report
+from tokenizer.counting.totals import PREFIX, SUMS, Totals, sum_parts
+from tokenizer.ladder.ladder import LADDER_FILE, Ladder
 from tokenizer.texts import Texts
-
-_MEASURES = ("bytes", "characters", "words")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +81,7 @@ class TokenCounts(CorpusStage):
             name: pa.array(batch.column(name), pa.large_string()) for name in ("id", "source", "language")
         }
         measured = measure(texts)
-        columns.update({name: measured[:, k] for k, name in enumerate(_MEASURES)})
+        columns.update({name: measured[:, k] for k, name in enumerate(SUMS[1:])})
         counter = _counter(self._ladder_folder(batch.inputs).url)
         tokens = counter.count(texts)
         columns.update({f"{PREFIX}{size}": tokens[:, k] for k, size in enumerate(counter.ladder.vocab_sizes)})
@@ -100,29 +99,35 @@ class TokenCounts(CorpusStage):
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> None:
         """Write ``token_budget.json``, and ``report/`` with one row per size and source or language."""
-        report = TokenReport()
-        for table in observations:
-            report.add(table)
-        rows = report.rows()
-        budget = self.budget(report, rows)
+        ladder = Ladder.load(self._ladder_folder(observations.inputs))
+        parts = observations.parts(max(PART_ROWS, -(-observations.rows // MOST_PARTS)))
+        totals = sum_parts(parts, work, tasks)
+        rows = report_rows(totals, [f"{PREFIX}{size}" for size in ladder.vocab_sizes])
+        budget = self.budget(ladder, totals, rows)
         work.put_json("token_budget.json", budget)
         write_report(rows, work / "report")
-        if budget.get("costs"):
+        if "costs" in budget:
             write_report(budget["costs"], work / "report", "costs")
 
-    def budget(self, report: TokenReport, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def budget(self, ladder: Ladder, totals: Totals, rows: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the content of ``token_budget.json`` but the recipe's name."""
-        whole = report.sums()[0]
-        corpus = {key: whole[key] or 0 for key in ("documents", *_MEASURES)}
-        tokenizers = [self._tokenizer(column, rows) for column in report.columns]
-        budget: dict[str, Any] = {"corpus": corpus, "tokenizers": tokenizers}
+        whole = totals.sums("all")["all"]
+        budget: dict[str, Any] = {
+            "corpus": {key: whole.get(key, 0) for key in SUMS},
+            "tokenizers": [self._tokenizer(size, rows) for size in ladder.vocab_sizes],
+        }
+        if ladder.shortfall:
+            budget["missing"] = {
+                "vocab_sizes": ladder.training["vocab_sizes_missing"],
+                "reached": ladder.training["vocabulary_reached"],
+                "reason": ladder.shortfall,
+            }
         if self.hidden:
-            sizes = {row["vocab_size"]: row["tokens"] for row in tokenizers}
+            sizes = {row["vocab_size"]: row["tokens"] for row in budget["tokenizers"]}
             budget["costs"] = costs(sizes, self.hidden, self.other_parameters, tied=self.tied, within=self.flat)
         return budget
 
-    def _tokenizer(self, column: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        size = int(column.removeprefix(PREFIX))
+    def _tokenizer(self, size: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
         mine = [row for row in rows if row["tokenizer"] == str(size)]
         whole = next(row for row in mine if row["group"] == "all")
         place = self.ladder[0].removesuffix(LADDER_FILE) if self.ladder else f"{LADDER_FOLDER}/"
@@ -144,15 +149,7 @@ class TokenCounts(CorpusStage):
 
 
 def _group(row: dict[str, Any]) -> dict[str, Any]:
-    kept = (
-        "documents",
-        *_MEASURES,
-        "tokens",
-        "bytes_per_token",
-        "tokens_per_word",
-        "premium_per_character",
-        "premium_per_byte",
-    )
+    kept = (*SUMS, "tokens", "bytes_per_token", "tokens_per_word", "premium_per_character", "premium_per_byte")
     return {key: row[key] for key in kept}
 
 

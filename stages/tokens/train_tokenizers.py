@@ -13,23 +13,19 @@ from pipeline.documents import Batch
 from pipeline.errors import UserError
 from pipeline.stage import MapStage, StageFault
 from pipeline.storage import Folder
-from tokenizer.outputs import write_ladder
-from tokenizer.patterns import pattern_of
-from tokenizer.pretoken_store import PretokenCounts as Store
-from tokenizer.pretoken_store import ordered, summed
-from tokenizer.pretokens import PretokenTable
-from tokenizer.training import (
-    COUNTS_FILE,
-    DEFAULT_PATTERN,
-    DEFAULT_SPECIAL_TOKENS,
-    TrainOptions,
-    add_batch,
-    train_from_counts,
-)
-from tokenizer.usage import unused_tokens
+from tokenizer.counting.usage import unused_tokens
+from tokenizer.ladder.files import write_ladder
+from tokenizer.pretokens.counts import PretokenTable, add_batch
+from tokenizer.pretokens.merging import load_counts, merge_parts, ordered, summed
+from tokenizer.pretokens.patterns import pattern_of
+from tokenizer.training.options import DEFAULT_PATTERN, DEFAULT_SPECIAL_TOKENS, TrainOptions
+from tokenizer.training.train import train_from_counts
 
 LADDER_FOLDER = "tokenizer"
 """Folder below the decision where the ladder and its files lie."""
+
+PART_ROWS, MOST_PARTS = 1 << 18, 1 << 12
+"""Documents whose counts one task adds up at least, and how many such tasks there are at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +61,18 @@ class TrainTokenizers(CorpusStage):
     """Pretokens that occur less often are left out of the training, which bounds its memory; 1: none."""
     sample: float = 1.0
     """Share of the documents to train on, chosen by a hash of their ids; 1: all."""
+    eos_token: str = ""
+    """The special token that ends a text for transformers; empty: the one with a name that is usual for it, if any."""
+    bos_token: str = ""
+    """The special token that begins a text for transformers; as eos_token."""
+    pad_token: str = ""
+    """The special token that fills up for transformers; as eos_token, and the end token where there is none."""
+    unk_token: str = ""
+    """The special token that stands for what is unknown for transformers, which nothing is; as eos_token."""
     pad_to_multiple: int = 0
     """Fill vocabularies up with reserved tokens to a multiple of this; 0: not."""
-    memory_mb: int = 512
-    """Memory for adding up the counts, in MB; what does not fit goes to disk. The result does not depend on it."""
+    memory_mb: int = 256
+    """Memory of one task that adds up counts, in MB; what does not fit goes to disk. The result does not depend on it."""
 
     def check(self) -> None:
         try:
@@ -91,6 +95,10 @@ class TrainTokenizers(CorpusStage):
             sample=self.sample,
             pad_to_multiple=self.pad_to_multiple,
             special_tokens_in_text=self.special_tokens_in_text,
+            eos_token=self.eos_token,
+            bos_token=self.bos_token,
+            pad_token=self.pad_token,
+            unk_token=self.unk_token,
         )
 
     def observation_identity(self) -> dict[str, Any]:
@@ -113,12 +121,15 @@ class TrainTokenizers(CorpusStage):
         return ordered(summed(tables))
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> None:
-        """Add the counts up, train, and write ``tokenizer/``: the ladder, the files of each size, what is unused."""
-        store = Store(self.memory_mb << 20, work / "spilled")
-        for table in observations:
-            store.add(table)
+        """Add the counts up, train, and write ``tokenizer/``: the ladder, the files of each size, what is unused.
+
+        Sizes that the corpus cannot give are left out, and ``notes.json`` says so.
+        """
         folder = work / LADDER_FOLDER
-        folder.put_table(COUNTS_FILE, store.result(self.min_pretoken_count))
-        ladder = train_from_counts(lambda: folder.get_table(COUNTS_FILE), self.options())
-        write_ladder(ladder, folder, self.pad_to_multiple, self.special_tokens_in_text)
-        folder.put_json("unused.json", unused_tokens(ladder, folder.get_table(COUNTS_FILE)))
+        parts = observations.parts(max(PART_ROWS, -(-observations.rows // MOST_PARTS)))
+        merge_parts(parts, folder, tasks, self.min_pretoken_count, self.memory_mb << 20)
+        ladder = train_from_counts(lambda: load_counts(folder), self.options())
+        write_ladder(ladder, folder, self.options().files())
+        folder.put_json("unused.json", unused_tokens(ladder, load_counts(folder)))
+        if ladder.shortfall:
+            work.put_json("notes.json", [ladder.shortfall])

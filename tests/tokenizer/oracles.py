@@ -15,12 +15,13 @@ import pytest
 import zstandard
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from tokenizer.ladder import Ladder
-from tokenizer.patterns import Pattern, pattern_of
-from tokenizer.pretoken_store import ordered
-from tokenizer.pretokens import PretokenTable
+from tokenizer.ladder.ladder import Ladder
+from tokenizer.pretokens.counts import PretokenTable
+from tokenizer.pretokens.merging import ordered
+from tokenizer.pretokens.patterns import Pattern, pattern_of
 from tokenizer.texts import Texts
-from tokenizer.training import TrainOptions, train_from_counts
+from tokenizer.training.options import TrainOptions
+from tokenizer.training.train import train_from_counts
 
 
 def real_data(*parts: str) -> pathlib.Path:

@@ -1,14 +1,9 @@
-import itertools
-
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tokenizer.oracles import MIXED, split_by_regex
-from tokenizer.patterns import pattern_of
-from tokenizer.texts import Texts, custom_ends
+from tokenizer.texts import Texts
 
 
 def contents(texts: Texts) -> list[bytes]:
@@ -54,13 +49,3 @@ def test_no_documents_are_no_documents():
 def test_strings_and_arrow_give_the_same(texts):
     clean = [t.encode("utf-8", "replace").decode() for t in texts]
     assert contents(Texts.of(clean)) == contents(Texts.of(pa.array(clean, pa.large_string())))
-
-
-@pytest.mark.parametrize("pattern", [r"\w+", r"\d", r"[^ ]+ ?", r"(?<=a)b"])
-@pytest.mark.parametrize("text", MIXED)
-def test_a_custom_pattern_keeps_what_lies_between_matches(pattern, text):
-    data, ends = custom_ends(text.encode(), pattern_of(pattern))
-    bounds = [0, *ends.tolist()]
-    pieces = [data[a:b].tobytes() for a, b in itertools.pairwise(bounds)]
-    assert pieces == split_by_regex(text, pattern_of(pattern))
-    assert np.all(np.diff(bounds) > 0)

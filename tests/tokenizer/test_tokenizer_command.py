@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.tokenizer.oracles import MIXED, english
-from tokenizer.count import count_tokens
-from tokenizer.ladder import Ladder
+from tokenizer.counting.counter import count_tokens
+from tokenizer.ladder.ladder import Ladder
 from tokenmill.cli import main
 
 TEXTS = [*MIXED, *(english(seed) for seed in range(12))]
@@ -52,7 +52,9 @@ def test_people_are_shown_a_table(corpus, tmp_path, capsys):
     [
         (["--vocab-sizes", "many"], "no list of numbers"),
         (["--vocab-sizes", "600,300"], "must increase"),
-        (["--vocab-sizes", "9000000"], "were reached"),
+        (["--vocab-sizes", "300,2000000"], "were reached"),
+        (["--vocab-sizes", "9000000"], "more than 2,097,152"),
+        (["--vocab-sizes", "300", "--eos-token", "</s>"], "none of special_tokens"),
         (["--vocab-sizes", "300", "--pattern", "gpt7"], "unknown name"),
     ],
 )

@@ -31,6 +31,11 @@ def add_parser(commands: Any) -> None:
     train.add_argument(
         "--special-tokens-in-text", action="store_true", help="let names of special tokens in texts become them"
     )
+    for role, what in (("eos", "ends a text"), ("bos", "begins a text"), ("pad", "fills up"), ("unk", "is unknown")):
+        train.add_argument(
+            f"--{role}-token", default="", metavar="NAME",
+            help=f"the special token that {what}, for transformers (the one with a usual name, if any)",
+        )  # fmt: skip
     train.add_argument("--min-frequency", type=int, default=0, help="pairs that occur less often are not joined (0)")
     train.add_argument("--max-token-length", type=int, help="in bytes (no limit)")
     train.add_argument(
@@ -76,7 +81,9 @@ class _Progress:
 
 
 def _train(given: argparse.Namespace) -> int:
-    from tokenizer.training import DEFAULT_SPECIAL_TOKENS, train_ladder
+    from tokenizer.ladder.roles import ROLES
+    from tokenizer.training.of_files import train_ladder
+    from tokenizer.training.options import DEFAULT_SPECIAL_TOKENS
 
     ladder = train_ladder(
         given.paths,
@@ -90,6 +97,7 @@ def _train(given: argparse.Namespace) -> int:
         min_pretoken_count=given.min_pretoken_count,
         sample=given.sample,
         pad_to_multiple=given.pad_to_multiple,
+        **{role: getattr(given, role) for role in ROLES},
         text_column=given.text_column,
         memory_bytes=given.memory_mb << 20,
         workers=given.workers,
@@ -98,17 +106,23 @@ def _train(given: argparse.Namespace) -> int:
     facts = {"out": given.out, "vocab_sizes": ladder.vocab_sizes, "digest": ladder.digest, **ladder.training}
     if given.json:
         print(json.dumps(facts, indent=1))
-        return 0
-    print(f"{facts['documents']:,} documents, {facts['bytes']:,} bytes, {facts['pretokens']:,} distinct pretokens")
-    if facts["unreadable"]:
-        print(f"{facts['unreadable']:,} records could not be read and were left out")
-    for size in ladder.vocab_sizes:
-        print(f"{size:>9,} tokens: {given.out}/{size}/tokenizer.json")
+    else:
+        _tell(facts, given.out)
+    if ladder.shortfall:  # what there is stands; a script that asked for more has to hear of it
+        raise UserError(ladder.shortfall)
     return 0
 
 
+def _tell(facts: dict[str, Any], out: str) -> None:
+    print(f"{facts['documents']:,} documents, {facts['bytes']:,} bytes, {facts['pretokens']:,} distinct pretokens")
+    if facts["unreadable"]:
+        print(f"{facts['unreadable']:,} records could not be read and were left out")
+    for size in facts["vocab_sizes"]:
+        print(f"{size:>9,} tokens: {out}/{size}/tokenizer.json")
+
+
 def _counter(text: str, pattern: str | None) -> Any:
-    from tokenizer.foreign import load_counter
+    from tokenizer.counting.foreign import load_counter
 
     name, _, path = text.rpartition("=") if not pathlib.Path(text).exists() else ("", "", text)
     counter = load_counter(path, pattern)
@@ -117,20 +131,21 @@ def _counter(text: str, pattern: str | None) -> Any:
 
 def _count(given: argparse.Namespace) -> int:
     from pipeline.storage import Folder
-    from tokenizer.counting import count_files
-    from tokenizer.report import TokenReport, write_report
+    from tokenizer.counting.of_files import count_files
+    from tokenizer.counting.report import report_rows, write_report
+    from tokenizer.counting.totals import Totals
 
     counters = [_counter(text, given.pattern) for text in given.tokenizer]
-    report, tables = TokenReport(), []
+    totals, tables = Totals(), []
     unreadable = 0
     for item in count_files(given.paths, counters, given.text_column, given.workers):
         if isinstance(item, int):
             unreadable += item
             continue
-        report.add(item)
+        totals.add(item)
         if given.out:
             tables.append(item)
-    rows = report.rows()
+    rows = report_rows(totals, [column for counter in counters for column in counter.columns])
     if given.out:
         folder = Folder(str(pathlib.Path(given.out).resolve()))
         folder.put_table("counts.parquet", pa.concat_tables(tables) if tables else pa.table({}))

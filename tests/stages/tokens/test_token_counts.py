@@ -10,9 +10,9 @@ from pipeline.storage import Folder
 from stages.tokens.token_counts import TokenCounts
 from stages.tokens.train_tokenizers import TrainTokenizers
 from tests.tokenizer.oracles import MIXED, english, ladder_of
-from tokenizer.count import count_tokens
-from tokenizer.ladder import Ladder
-from tokenizer.outputs import write_ladder
+from tokenizer.counting.counter import count_tokens
+from tokenizer.ladder.files import write_ladder
+from tokenizer.ladder.ladder import Ladder
 
 TEXTS = [*MIXED, *(english(seed) for seed in range(12))]
 LANGUAGES = ["en" if text.isascii() else "xx" for text in TEXTS]
@@ -74,6 +74,18 @@ def test_the_budget_adds_up_by_size_source_and_language(decision, tmp_path):
         for group in ("by_source", "by_language"):
             assert sum(part["tokens"] for part in row[group].values()) == row["tokens"]
         assert row["quantiles"]["1"] == expected[:, k].max()
+
+
+def test_the_budget_names_the_sizes_that_are_missing(tmp_path):
+    write_ladder(ladder_of(TEXTS, (300, 100_000)), Folder(str(tmp_path / "short/tokenizer")))
+    budget = budget_of(TokenCounts(), [], Folder(str(tmp_path / "short")), tmp_path)
+    assert [row["vocab_size"] for row in budget["tokenizers"]] == [300]
+    assert budget["missing"]["vocab_sizes"] == [100_000]
+    assert f"{budget['missing']['reached']:,} were reached" in budget["missing"]["reason"]
+
+
+def test_a_complete_ladder_leaves_nothing_missing(decision, tmp_path):
+    assert "missing" not in budget_of(TokenCounts(), [], decision, tmp_path)
 
 
 def test_any_cut_into_shards_gives_the_same_budget(decision, tmp_path):

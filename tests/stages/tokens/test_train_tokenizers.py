@@ -4,13 +4,12 @@ import pytest
 
 from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
 from pipeline.documents import Batch
-from pipeline.errors import UserError
 from pipeline.stage import StageFault
 from pipeline.storage import Folder
 from stages.tokens.train_tokenizers import TrainTokenizers
 from tests.tokenizer.oracles import MIXED, as_dict, counts_by_python, english, ladder_of
-from tokenizer.ladder import Ladder
-from tokenizer.patterns import pattern_of
+from tokenizer.ladder.ladder import Ladder
+from tokenizer.pretokens.patterns import pattern_of
 
 TEXTS = [*MIXED, *(english(seed) for seed in range(14))]
 
@@ -84,6 +83,20 @@ def test_parameters_that_cannot_work_are_found_before_any_work(change, key):
     assert fault.value.key == key
 
 
-def test_an_empty_corpus_is_a_fault_that_says_so(tmp_path):
-    with pytest.raises(UserError, match="no text to train on"):
-        decided(TrainTokenizers(vocab_sizes=(300,)), [[[""]]], tmp_path)
+def test_sizes_that_the_corpus_cannot_give_are_left_out_with_a_note(tmp_path):
+    work = decided(TrainTokenizers(vocab_sizes=(300, 600, 100_000)), [[TEXTS]], tmp_path)
+    assert Ladder.load(work / "tokenizer").vocab_sizes == (300, 600)
+    assert "too small for 100,000 tokens" in work.get_json("notes.json")[0]
+    assert not decided(TrainTokenizers(vocab_sizes=(300,)), [[TEXTS]], tmp_path / "enough").exists("notes.json")
+
+
+@pytest.mark.parametrize("shards", [[], [[[]]], [[[""]]]])
+def test_an_empty_corpus_gives_a_tokenizer_of_bytes_and_a_note(shards, tmp_path):
+    work = decided(TrainTokenizers(vocab_sizes=(300,)), shards, tmp_path)
+    assert Ladder.load(work / "tokenizer").vocab_sizes == (257,)
+    assert "no text to train on" in work.get_json("notes.json")[0]
+
+
+def test_what_is_added_up_on_the_way_is_not_left_behind(tmp_path):
+    work = decided(TrainTokenizers(vocab_sizes=(300,), memory_mb=1), [[TEXTS], [TEXTS]], tmp_path)
+    assert {name.split("/")[1] for name in work.names()} == {"300", "ladder.json", "pretokens", "unused.json"}

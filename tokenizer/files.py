@@ -1,0 +1,138 @@
+"""Files of documents for training and counting outside a run: Parquet, JSON lines, WET, or plain text."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import pathlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipeline.documents import Batch
+from pipeline.errors import InputError, UserError
+from pipeline.readers import (
+    Fault,
+    InputFile,
+    ReadOptions,
+    Split,
+    carried_fields,
+    plan_splits,
+    provides,
+    read_split,
+)
+from pipeline.readers.contract import DEFAULT_SOURCE
+from pipeline.storage import open_input
+
+SPLIT_BYTES = 64 << 20
+BATCH_BYTES = 8 << 20
+RECORD_BYTES = 1 << 30
+_LOOKED_AT = 1 << 14  # bytes of a text file by which its encoding is told
+
+_TEXT = "text"  # format of plain text files: a document each
+COLUMNS = tuple(pa.field(name, pa.large_string()) for name in ("id", "source", "language", "text"))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the inputs that one worker reads: a split of a file, or a whole file of plain text."""
+
+    split: Split
+
+    def read(self, number: int = 0) -> Iterator[Batch | int]:
+        """Yield batches (columns id, source, language, text; shard `number`), and 1 for every unreadable record."""
+        if self.split.format == _TEXT:
+            yield _whole_file(self.split.file, number)
+            return
+        options = ReadOptions(pa.schema(COLUMNS), BATCH_BYTES, {}, RECORD_BYTES)
+        for item in read_split(self.split, options):
+            if isinstance(item, Batch):
+                item.shard = number
+                yield item
+            elif isinstance(item, Fault):
+                yield 1
+
+
+def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") -> list[Piece]:
+    """Return the pieces of all files that `paths` (files, folders, globs, URLs) name, in order, each once.
+
+    Raises:
+        UserError: a path matches nothing, or a file holds no text.
+    """
+    files = list(dict.fromkeys(file for path in paths for file in _files(str(path))))
+    if not files:
+        raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
+    columns = () if text_column == "text" else (("text", text_column),)
+    pieces: list[Piece] = []
+    for path in files:
+        file = InputFile(path, pathlib.PurePath(path).name, None, columns)
+        if path.endswith(".txt"):
+            pieces.append(Piece(Split(file, _TEXT, 0, 0)))
+            continue
+        if "text" not in provides(file):
+            raise InputError(f"{path} holds pages, not text; run `tokenmill run` with an extract stage first")
+        carried_fields(file)
+        pieces += [Piece(split) for split in plan_splits(file, SPLIT_BYTES)]
+    return pieces
+
+
+def _files(path: str) -> list[str]:
+    if "://" in path:
+        return [path]
+    place = pathlib.Path(path)
+    if place.is_dir():
+        found = [str(p) for p in sorted(place.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
+    elif place.is_file():  # whatever a glob would read into its name
+        found = [path]
+    else:
+        found = sorted(p for p in glob.glob(path, recursive=True) if pathlib.Path(p).is_file())
+    if not found:
+        raise UserError(f"paths: {path} matches no file; mend the path")
+    return [str(pathlib.Path(p).resolve()) for p in found]
+
+
+def _whole_file(file: InputFile, number: int) -> Batch:
+    with open_input(file.path) as source:
+        text = decoded(source.read())
+    row = {"id": [file.name], "source": [DEFAULT_SOURCE], "language": [None], "text": [text]}
+    return Batch(pa.RecordBatch.from_pydict(row, pa.schema(COLUMNS)), shard=number)
+
+
+_MARKS = (  # UTF-32 before UTF-16, whose mark begins its own
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file: by its byte order mark, which is no part of the text; without one as UTF-16 or UTF-32
+    where it is that by every sign, else as UTF-8. What is ill-formed becomes U+FFFD, as everywhere."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    return data.decode(_unmarked(data[:_LOOKED_AT]), "replace")
+
+
+def _unmarked(head: bytes) -> str:
+    """Return how a text without a mark is encoded that begins with `head`: in text, only wide forms hold zero bytes."""
+    zeros = [head[place::4].count(0) for place in range(4)]
+    if not any(zeros):
+        return "utf-8"
+    quarter = len(head) // 4
+    if zeros[2] > 0.9 * quarter and zeros[3] >= quarter:
+        encoding = "utf-32-le"
+    elif zeros[1] > 0.9 * quarter and zeros[0] >= quarter:
+        encoding = "utf-32-be"
+    else:
+        encoding = "utf-16-le" if zeros[1] + zeros[3] > zeros[0] + zeros[2] else "utf-16-be"
+    return encoding if _is_text(head[: quarter * 4], encoding) else "utf-8"
+
+
+def _is_text(head: bytes, encoding: str) -> bool:
+    """Return whether `head` is well-formed in `encoding` but for its end, without what text does not hold."""
+    text = head.decode(encoding, "replace")
+    return "\ufffd" not in text[:-1] and not any(c < " " and c not in "\t\n\r\f" for c in text)
