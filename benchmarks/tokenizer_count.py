@@ -25,11 +25,11 @@ from tokenizers import Tokenizer
 
 from pipeline.storage import Folder
 from tokenizer.counting.counter import Counter
-from tokenizer.ladder.ladder import Ladder
 from tokenizer.ladder.files import tiktoken_settings, write_ladder
-from tokenizer.pretokens.patterns import pattern_of
-from tokenizer.pretokens.merging import ordered
+from tokenizer.ladder.ladder import Ladder
 from tokenizer.pretokens.counts import PretokenTable
+from tokenizer.pretokens.merging import ordered
+from tokenizer.pretokens.patterns import pattern_of
 from tokenizer.texts import Texts
 from tokenizer.training.options import TrainOptions
 from tokenizer.training.train import train_from_counts

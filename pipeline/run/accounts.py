@@ -175,9 +175,9 @@ def _stage_lines(plan: RunPlan, reports: Sequence[PassReport], kept: int) -> lis
             cpu[decided.label] = cpu.get(decided.label, 0.0) + decided.cpu_seconds
     lines, left = [], kept
     for label in reversed(plan.labels):  # a stage that changes nothing was given what it handed on
-        line = counted.get(label)
-        given, handed = (line.documents_in, line.documents_out) if line else (left, left)
-        lines.append(StageSummary(label, given, handed, (line.cpu_seconds if line else 0.0) + cpu.get(label, 0.0)))
+        own = counted.get(label, StageTally(label, left, left))
+        given, handed = own.documents_in, own.documents_out
+        lines.append(StageSummary(label, given, handed, own.cpu_seconds + cpu.get(label, 0.0)))
         left = given
     return lines[::-1]
 

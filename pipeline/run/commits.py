@@ -42,7 +42,7 @@ class Brief(msgspec.Struct, frozen=True):
     def of(cls, commit: Commit) -> Brief:
         """Return `commit` without its tally."""
         tally = commit.tally
-        more = {"read": tally.read, "failed": tally.failures, "bytes_out": tally.bytes_out}
+        more: dict[str, Any] = {"read": tally.read, "failed": tally.failures, "bytes_out": tally.bytes_out}
         return cls(**more, **{name: getattr(commit, name) for name in cls.__struct_fields__ if name not in more})
 
 

@@ -98,7 +98,6 @@ class _Run:
         looked: list[Looked] = []
         chain = self._start()
         for step in self.plan.passes:
-            started = time.perf_counter()
             decided = self._decisions(step, looked, standing)
             applied = _all_applied(step, looked, decided)
             if standing is not None and not applied and not step.observes:
@@ -107,7 +106,6 @@ class _Run:
             chain, folder = _follow(chain, step, applied, standing)
             bring_back(self.out, folder)
             standing, looked = self._pass(step, folder, applied, decided, standing)
-            self.reports[-1].seconds = time.perf_counter() - started
         assert standing is not None
         summary = summarise(self.plan, self.reports)
         finished = Finished(self.plan, self.out, summary, standing, self.decided, self.looked, chain)
@@ -417,14 +415,27 @@ class _Phase:
             todo = list(todo)
             stand = self.total - len(todo)
         run.progress.begin(name, self.step.number, len(run.plan.passes), self.total, stand)
+        done = 0
         for result in run.tasks(run_shard_task, todo, revise_task=revise):
             for made in result.value:
                 self._take(made)
             run.progress.shard(self._tally_of(result.value))
+            done += 1
         for records in [self.made, *self.seen.values()]:
             if records is not None:
                 records.pack(done=True)
+        self.report.seconds = self._spent(time.perf_counter() - started if done else 0.0)
         run.progress.end(name, time.perf_counter() - started)
+
+    def _spent(self, seconds: float) -> float:
+        """Return the wall seconds that this pass has taken in all executions, `seconds` in this one among them."""
+        place = self.work.target or (self.work.observers[0].folder if self.work.observers else None)
+        if place is None:
+            return seconds
+        before = float(place.get_json("seconds.json")) if place.exists("seconds.json") else 0.0
+        if seconds:
+            place.put_json("seconds.json", round(before + seconds, 3))
+        return round(before + seconds, 3)
 
     @property
     def total(self) -> int:

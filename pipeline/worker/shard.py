@@ -47,8 +47,10 @@ class Made:
 
 def run_shard_task(task: ShardTask) -> list[Made]:
     """Do `task` and return what it made, shard by shard."""
-    for applied in (*task.work.stages, *task.work.observers):
+    for applied in task.work.stages:
         _load(applied.label, applied.stage)
+    for observer in task.work.observers:
+        _load(observer.label, observer.stage)
     made: list[Made] = []
     failed = read = 0
     for shard in _shards(task):

@@ -130,3 +130,62 @@ def recipe(folder: pathlib.Path, stages: tuple[Stage, ...], name: str = "toy", *
     files = tuple(InputFile(str(p), p.name, "web", ()) for p in sorted(folder.glob("*.jsonl")))
     options = {"cpu_seconds": 1.0, "memory_bytes": 700_000_000, "batch_bytes": 4000, **limits}
     return Recipe(name, folder, files, stages, Limits(**options), resolved={"name": name})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs(DocumentStage):
+    """Reads a file for every document; the file may be missing."""
+
+    name: ClassVar[str] = "needs"
+    file: str
+
+    def judge(self, document: Document) -> Verdict:
+        return Keep(text=document.text + pathlib.Path(self.file).read_text())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loads(DocumentStage):
+    """Cannot load what it needs."""
+
+    name: ClassVar[str] = "loads"
+    file: str
+
+    def load(self) -> None:
+        if not os.path.exists(self.file):
+            raise ValueError("the model is not where it was")
+
+    def judge(self, document: Document) -> Verdict:
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costly(DocumentStage):
+    """Takes long, and counts each document it is given by a line in a file."""
+
+    name: ClassVar[str] = "costly"
+    costly: ClassVar[bool] = True
+    log: str
+
+    def judge(self, document: Document) -> Verdict:
+        with open(self.log, "a") as file:
+            file.write(f"{document.text[:40]}\n")
+        return Keep(text=document.text + ".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(CorpusStage):
+    """Counts documents without changing them; dies on the text KILL-OBSERVE, raises on RAISE-OBSERVE."""
+
+    name: ClassVar[str] = "counts"
+    decides: ClassVar[None] = None
+    sums: ClassVar[bool] = True
+
+    def observe(self, batch: Batch) -> pa.Table:
+        if "KILL-OBSERVE" in batch.texts:
+            os._exit(3)
+        if "RAISE-OBSERVE" in batch.texts:
+            raise ValueError("cannot be counted")
+        return pa.table({"documents": pa.array([len(batch)])})
+
+    def decide(self, observations, corpus, tasks, work) -> None:
+        work.put_json("count.json", sum(sum(table["documents"].to_pylist()) for table in observations))

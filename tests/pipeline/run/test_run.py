@@ -17,9 +17,9 @@ import pytest
 
 from pipeline.errors import AccountingError, RecipeError, UserError
 from pipeline.run import execute, local_folder, plan_run, read_ledger
-from tests.pipeline.toy import Loses, Shorts, Shout, Unique, recipe, write_jsonl
+from tests.pipeline.run.toy import Loses, Shorts, Shout, Unique, recipe, write_jsonl
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 STAGES = (Shorts(), Unique(), Shout())
@@ -159,7 +159,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path):
     folder = corpus(tmp_path / "in", files=12, documents=60)
     run(folder, tmp_path / "whole")
     script = (
-        "import pathlib, sys; from tests.pipeline.test_run import run\n"
+        "import pathlib, sys; from tests.pipeline.run.test_run import run\n"
         "if __name__ == '__main__': run(pathlib.Path(sys.argv[1]), sys.argv[2])\n"
     )
     (tmp_path / "go.py").write_text(script)
@@ -181,7 +181,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path):
 def test_a_run_killed_in_the_middle_of_a_decision_decides_anew_without_repeating_its_tasks(tmp_path):
     folder, out = corpus(tmp_path / "in"), tmp_path / "out"
     script = (
-        "import pathlib, sys; from tests.pipeline.test_run import run; from tests.pipeline.toy import DiesOnce\n"
+        "import pathlib, sys; from tests.pipeline.run.test_run import run; from tests.pipeline.run.toy import DiesOnce\n"
         "if __name__ == '__main__':\n"
         "    run(pathlib.Path(sys.argv[1]), sys.argv[2], (DiesOnce(marker=sys.argv[3], log=sys.argv[4]),))\n"
     )
