@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.corpus import Corpus, LocalTasks, Observations
+from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, Document, text_array
-from pipeline.passes import apply_stage, observe_batch
-from pipeline.plan import schema_after
+from pipeline.run.passes import schema_after
+from pipeline.worker.isolate import apply_stage, observe_batch
 from pipeline.recipe import build_stage, stage_from
 from pipeline.registry import stage_class, stage_names
 from pipeline.stage import DocumentStage, MapStage, Stage
@@ -60,7 +60,9 @@ def parameters(tmp_path_factory):
     """What the stages need that have parameters without a default, by stage name."""
     folder = tmp_path_factory.mktemp("laws")
     (folder / "eval.jsonl").write_text(json.dumps(EVAL) + "\n")
+    (folder / "rules.py").write_text("def keep(document):\n    return len(document.text) > 20\n")
     return {
+        "python": {"file": str(folder / "rules.py"), "function": "keep"},
         "decontaminate": {"evals": [str(folder / "eval.jsonl")]},
         "mix": {"weights": {"web": 1.0}},
         "train_tokenizers": {"vocab_sizes": [300, 400]},
@@ -189,10 +191,12 @@ def test_observing_hostile_texts_in_pieces_decides_as_observing_them_whole(name,
         folder.put("docs/part-00000.parquet", encode_table(pa.Table.from_batches([documents.data])))
         tables = []
         for rows in np.array_split(np.arange(len(texts)), pieces):
-            tables += observe_batch(stage, documents.select(rows.tolist()), rows).tables
+            tables += observe_batch(stage, documents.select(rows.tolist()), rows)[0]
         (folder / "seen").put_table("part-00000.parquet", stage.combine(tables))
         work = folder / "work"
-        decision = stage.decide(Observations(folder / "seen", (0,)), Corpus(folder / "docs", (0,)), LocalTasks(), work)
+        listed = Shards.write(folder, ["part-00000"], [len(texts)])
+        observed = Observations(folder / "seen", listed)
+        decision = stage.decide(observed, Corpus(folder / "docs", listed), LocalTasks(), work)
         if decision is None:
             kept.append({n: (work.get(n)) for n in work.names()})
             continue

@@ -140,12 +140,22 @@ def test_a_dry_run_shows_passes_and_columns(corpus):
     done = tokenmill("run", recipe(corpus, FULL), "--out", corpus / "out", "--dry-run", "--json")
     described = json.loads(done.stdout)
     assert described["columns_out"]["language"] == "large_string"
-    assert [step["observes"] for step in described["passes"]] == [
-        "exact_dedup",
-        "train_tokenizers",
-        "token_counts",
-        None,
-    ]
+    observed = [step["observes"] for step in described["passes"]]
+    assert observed == [["exact_dedup"], ["train_tokenizers"], ["token_counts"], []]
+    assert {step["state"] for step in described["passes"]} == {"to do"}
+
+
+def test_a_dry_run_tells_what_a_change_would_redo_and_what_it_cost(corpus):
+    made = recipe(corpus, FULL)
+    tokenmill("run", made, "--out", corpus / "out")
+    before = sorted(str(f) for f in (corpus / "out").rglob("*"))
+    done = tokenmill("run", made, "--out", corpus / "out", "--dry-run", "--json")
+    assert {step["state"] for step in json.loads(done.stdout)["passes"]} == {"stands"}
+    changed = tokenmill("run", made, "--out", corpus / "out", "--dry-run", "--json", "--set", "language.min_score=0.1")
+    passes = json.loads(changed.stdout)["passes"]
+    assert passes[0]["state"] == "to do"
+    assert passes[0]["cpu_seconds_last_time"] > 0
+    assert sorted(str(f) for f in (corpus / "out").rglob("*")) == before
 
 
 def test_inspect_shows_what_was_measured(corpus):
@@ -165,7 +175,7 @@ def test_inspect_shows_what_was_measured(corpus):
 
 def test_inspect_of_no_run_is_exit_code_2(tmp_path):
     done = tokenmill("inspect", tmp_path)
-    assert (done.returncode, "holds no finished run" in done.stderr) == (2, True)
+    assert (done.returncode, "holds no run" in done.stderr) == (2, True)
 
 
 def test_stages_are_listed_and_shown_from_the_code():
