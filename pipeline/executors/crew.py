@@ -201,9 +201,16 @@ class Crew:
         place.id = next(self._ids)
         self._alive.add(place.id)
         self._board.clear(place.slot)
-        place.channel = self.forks.fork(place.id, place.slot)
+        try:
+            place.channel = self.forks.fork(place.id, place.slot)
+        except OSError as error:
+            raise self._too_many(error.strerror) from error
         self._selector.register(place.channel, selectors.EVENT_READ, place)
         self._push(place, self._shared)
+
+    def _too_many(self, reason: str | None) -> EnvironmentFault:
+        running = sum(place.process is not None for place in self.places)
+        return EnvironmentFault(f"no more than {running} of {self.workers} workers can be started here ({reason})")
 
     def _push(self, place: Place, data: bytes) -> None:
         assert place.channel is not None
@@ -253,6 +260,8 @@ class Crew:
         assert self.forks is not None
         try:
             for event in self.forks.events():
+                if "unborn" in event:
+                    raise self._too_many(event["reason"])
                 place = next((p for p in self.places if p.id == event.get("born", event.get("died"))), None)
                 if "died" in event:
                     self._alive.discard(event["died"])
