@@ -10,6 +10,7 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 
 import obstore
 from obstore.store import LocalStore
@@ -33,11 +34,11 @@ def main() -> None:
     for size, number in ((2_000, 100), (1_000_000, 20), (20_000_000, 4)):
         found: dict[str, list[tuple[float, float]]] = {}
         with tempfile.TemporaryDirectory(dir=where) as place:
-            folder, store = Folder(place), LocalStore(prefix=pathlib.Path(place))
+            writers = {"obstore": partial(obstore.put, LocalStore(prefix=pathlib.Path(place)))}
+            writers["fsync"] = writers["no fsync"] = Folder(place).put
             for turn in range(ROUNDS):
-                for kind in ("fsync", "no fsync", "obstore"):
+                for kind, write in writers.items():
                     local.FSYNC = kind == "fsync"
-                    write = folder.put if kind != "obstore" else lambda name, data: obstore.put(store, name, data)
                     names = [f"{kind}/{turn}-{n}" for n in range(number)]
                     found.setdefault(kind, []).append(measure(write, names, bytes(size)))
         for kind, times in found.items():

@@ -18,9 +18,9 @@ import cloudpickle
 import psutil
 
 from pipeline.errors import EnvironmentFault
-from pipeline.executors.channel import Channel
 from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, WorkerLimits
 from pipeline.executors.forks import SETTINGS, Forks, Lost
+from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import BROKEN, READY
 from pipeline.guard import NOTHING, Board
 
@@ -32,52 +32,6 @@ GOODBYE_SECONDS = 1.0
 """How long a worker may live that has closed its socket, and all workers after the last task."""
 OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
 """Signals that come from others; a process that faults gets other ones."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a worker said of a task: ``done`` or ``failed``, value or error, is it the environment's, CPU seconds."""
-
-    kind: str
-    value: Any
-    environment: bool
-    cpu_seconds: float
-
-
-@dataclass(eq=False)
-class Place:
-    """One place for a worker process: the job in it, and what the supervisor knows of the process that fills it."""
-
-    slot: int
-    job: Any = None
-    end: Answer | Death | None = None  # how the attempt at the job ended
-    cpu_seconds: float = 0.0  # of that attempt
-    worked: float = 0.0  # seconds of that attempt, as far as we could look
-    # of the process
-    id: int = 0
-    channel: Channel | None = None
-    process: psutil.Process | None = None
-    ready: bool = False
-    cause: tuple[str, str] | None = None  # why we have killed it
-    closed_at: float = 0.0  # when it closed its socket
-    reported: float = 0.0  # CPU seconds that its answers have accounted for
-    seen: tuple[int, int, int, bool] = (NOTHING, NOTHING, NOTHING, False)
-    waited: float = 0.0  # seconds since `seen` changed, as far as we could look
-
-    def resident(self) -> int:
-        """Return the bytes of resident memory."""
-        try:
-            return self.process.memory_info().rss if self.process else 0
-        except psutil.Error:
-            return 0
-
-    def kill(self, *cause: str) -> None:
-        """Kill the process, if it lives, for `cause`: rule and detail."""
-        if len(cause) == 2:
-            self.cause = (cause[0], cause[1])
-        if self.process is not None:
-            with contextlib.suppress(psutil.Error):
-                self.process.kill()
 
 
 @dataclass
@@ -201,9 +155,16 @@ class Crew:
         place.id = next(self._ids)
         self._alive.add(place.id)
         self._board.clear(place.slot)
-        place.channel = self.forks.fork(place.id, place.slot)
+        try:
+            place.channel = self.forks.fork(place.id, place.slot)
+        except OSError as error:
+            raise self._too_many(error.strerror) from error
         self._selector.register(place.channel, selectors.EVENT_READ, place)
         self._push(place, self._shared)
+
+    def _too_many(self, reason: str | None) -> EnvironmentFault:
+        running = sum(place.process is not None for place in self.places)
+        return EnvironmentFault(f"no more than {running} of {self.workers} workers can be started here ({reason})")
 
     def _push(self, place: Place, data: bytes) -> None:
         assert place.channel is not None
@@ -253,6 +214,8 @@ class Crew:
         assert self.forks is not None
         try:
             for event in self.forks.events():
+                if "unborn" in event:
+                    raise self._too_many(event["reason"])
                 place = next((p for p in self.places if p.id == event.get("born", event.get("died"))), None)
                 if "died" in event:
                     self._alive.discard(event["died"])

@@ -14,6 +14,7 @@ and on a run's socket:
                                                  found here in the same file; what is not is not imported either
                                                  or {"broken": [module, reason]}
     {"fork": id, "slot": n} + worker's socket -> {"born": id, "pid": p}, later {"died": id, "status": s, "cpu": seconds}
+                                                 or {"unborn": id, "reason": text}
 
 When a run's socket closes, its workers are killed; when the first one closes or the parent dies, everything ends.
 """
@@ -125,7 +126,11 @@ class Server:
         ours = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # too many processes, or too little memory
+            sock.close()
+            return run.tell(unborn=request["fork"], reason=error.strerror)
         if pid == 0:
             code = 1
             try:

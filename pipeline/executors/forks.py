@@ -55,14 +55,11 @@ class _Server:
             channel.send(self.sock, json.dumps(request).encode(), list(files))
 
     def end(self) -> None:
-        """End the server: it does so itself, its workers with it, when its socket closes."""
+        """End the server, and its workers with it. It may be in the middle of an import, for which nobody waits."""
         self.sock.close()
         if self.owner == os.getpid():
-            try:
-                self.process.wait(1)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            self.process.kill()
+            self.process.wait()
 
 
 _server: _Server | None = None

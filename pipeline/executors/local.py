@@ -23,7 +23,8 @@ from pipeline.executors.contract import (
     WorkerLimits,
     no_revision,
 )
-from pipeline.executors.crew import LOOK_SECONDS, Answer, Crew
+from pipeline.executors.crew import LOOK_SECONDS, Crew
+from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import DONE
 from pipeline.guard import NOTHING
 
@@ -50,16 +51,10 @@ def run_local(
     with Crew(function, workers, limits or WorkerLimits(), list(preload)) as crew:
         while True:
             for place in crew.free():
-                job = queue.next()
+                while (job := queue.next()) is not None and (refused := _begin(crew, place, job)) is not None:
+                    yield refused
                 if job is None:
                     break
-                job.attempts += 1
-                try:
-                    crew.begin(place, job, job.argument)
-                except EnvironmentFault:
-                    raise
-                except Exception as error:  # an argument that cannot be pickled
-                    yield job.result("failed", error=error)
             if not crew.busy() and not queue.waiting:
                 return
             for place in crew.wait(queue.pause()):
@@ -68,6 +63,18 @@ def run_local(
                     yield result
             if on_look is not None and crew.looked:
                 on_look({place.job.key: crew.number(place) for place in crew.busy()})
+
+
+def _begin(crew: Crew, place: Place, job: Job) -> Result | None:
+    """Begin `job` in `place`, or return its result where its argument cannot be pickled."""
+    job.attempts += 1
+    try:
+        crew.begin(place, job, job.argument)
+    except EnvironmentFault:
+        raise
+    except Exception as error:
+        return job.result("failed", error=error)
+    return None
 
 
 @dataclass(eq=False)
@@ -107,9 +114,9 @@ class _Queue:
         return next((Job(key, argument) for key, argument in self._tasks), None)
 
     def pause(self) -> float:
-        """Return how long, at most, to wait for news."""
+        """Return how long, at most, to wait for news; what is due already waits for a free worker."""
         due = [job.not_before - time.monotonic() for job in self.waiting]
-        return max(0.0, min([LOOK_SECONDS, *due]))
+        return min([LOOK_SECONDS, *(seconds for seconds in due if seconds > 0)])
 
     def settle(self, job: Job, end: Answer | Death, cpu_seconds: float) -> Result | None:
         """Return the result of `job` after an attempt, or None where it is to be tried again."""

@@ -6,6 +6,7 @@ import pathlib
 import pickle
 import signal
 import sys
+import threading
 import time
 
 import cloudpickle
@@ -256,6 +257,43 @@ def test_workers_of_two_runs_at_once_do_not_mix():
     second = list(run_local(work, [(n, ("fine", n + 100)) for n in range(20)], workers=2))
     assert sorted(r.value for r in [*begun, *first]) == [2 * n for n in range(20)]
     assert sorted(r.value for r in second) == [2 * n + 200 for n in range(20)]
+
+
+def test_an_argument_that_cannot_be_sent_fails_its_own_task_and_no_other():
+    tasks = [*enumerate([threading.Lock()] * 5), (5, -1)]
+    found = {result.key: result for result in run_local(abs, tasks, workers=2)}
+    assert [found[n].status for n in range(6)] == ["failed"] * 5 + ["done"]
+    assert "cannot pickle" in str(found[0].error)
+
+
+def test_an_answer_that_cannot_be_sent_or_read_is_an_error_that_says_so():
+    def odd(kind):
+        if kind == "answer":
+            return threading.Lock()
+        raise Picky(1, 2)
+
+    found = {result.key: result for result in run_local(odd, [(n, n) for n in ("answer", "error")], workers=1)}
+    assert "cannot pickle" in str(found["answer"].error)
+    assert "Picky: 1 and 2" in str(found["error"].error)
+
+
+class Picky(Exception):
+    """An error that pickle writes but cannot read."""
+
+    def __init__(self, one, other):
+        super().__init__(f"{one} and {other}")
+
+
+def test_the_supervisor_sleeps_while_a_job_to_try_again_waits_for_a_busy_worker(tmp_path):
+    def sleepy(number):
+        if number == 0 and not (tmp_path / "tried").exists():
+            (tmp_path / "tried").touch()
+            raise OSError("once")
+        time.sleep(0.02 if number == 0 else 1)
+
+    cpu = time.process_time()
+    assert [r.status for r in run_local(sleepy, [(0, 0), (1, 1)], workers=1)] == ["done", "done"]
+    assert time.process_time() - cpu < 0.5
 
 
 def test_arguments_and_answers_may_be_large():

@@ -146,6 +146,12 @@ def test_five_hundred_workers_are_many_but_work(program):
     assert (script.parent / "answer").read_text() == str(sum(range(500)))
 
 
+def test_more_workers_than_the_system_allows_are_one_clear_error(program):
+    limited = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))\n" + COUNTS
+    _, err = output(start(program(limited), 500), code=1)
+    assert "of 500 workers can be started here (Too many open files)" in err.splitlines()[-1]
+
+
 @pytest.mark.parametrize("whom", ["program", "group"])
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_nothing_is_left_of_a_program_that_is_ended(program, tmp_path, whom, kind):
