@@ -28,6 +28,8 @@ from pipeline.storage import Folder
 SCRATCH = "scratch"
 """Folder below a decision's for what its tasks hand each other; removed once it is decided."""
 FILE = "decision.json"
+COST = "cost.json"
+"""CPU seconds that deciding took: what prices a run, and differs from one to the next."""
 DIGEST_BYTES = 64 << 20
 """Files up to this size are read whole and held against their digest when a decision is found again; larger ones by
 size, and by digest when they are used."""
@@ -61,7 +63,6 @@ class _Record:
     fields: dict[str, Any] | None
     files: dict[str, tuple[int, str]]
     notes: list[str] = field(default_factory=list)
-    cpu_seconds: float = 0.0
 
 
 def decide(
@@ -86,7 +87,8 @@ def decide(
     if record.fields is not None and stage.decides is not None:
         decision = msgspec.convert(record.fields, stage.decides)
     digest = hashlib.sha256(msgspec.json.encode([record.fields, sorted(record.files.items())])).hexdigest()[:16]
-    return Decided(label, stage, decision, work, digest, record.cpu_seconds, tuple(record.notes))
+    cost = float(work.get_json(COST)) if work.exists(COST) else 0.0
+    return Decided(label, stage, decision, work, digest, cost, tuple(record.notes))
 
 
 def _make(
@@ -104,14 +106,14 @@ def _make(
         raise TypeError(f"{label} says it decides {wanted} but decided {decision!r}")
     for below in (FOLDER, SCRATCH):
         work.remove_tree(below)
-    names = [name for name in work.names() if name.rsplit("/", 1)[-1] != FILE]
+    names = [name for name in work.names() if name not in (FILE, COST)]
     record = _Record(
         stage=stage.name,
         fields=None if decision is None else dataclasses.asdict(decision),
         files={name: _size_and_digest(work, name) for name in names if not name.startswith((FOLDER, SCRATCH))},
         notes=work.get_json("notes.json") if work.exists("notes.json") else [],
-        cpu_seconds=time.process_time() - cpu + tasks.cpu_seconds,
     )
+    work.put_json(COST, round(time.process_time() - cpu + tasks.cpu_seconds, 3))
     work.put_json(FILE, dataclasses.asdict(record))
 
 

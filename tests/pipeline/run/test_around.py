@@ -26,7 +26,7 @@ def everything(out: pathlib.Path) -> dict[str, str]:
 
 def untimed(out: pathlib.Path) -> dict[str, str]:
     """Names and bytes of all files but those that tell how long something took, and the digests of these."""
-    timed = ("summary.json", "manifest.json", "seconds.json")
+    timed = ("summary.json", "manifest.json", "seconds.json", "cost.json")
     return {
         n: d for n, d in everything(out).items() if not n.endswith(timed) and "/tally/" not in n and "/seen/" not in n
     }
