@@ -49,7 +49,9 @@ def main() -> int:
             subprocess.run(["umount", "-l", str(disk)], check=False)
     for line, number in said.most_common():
         print(f"{number:4}  {line}")
-    print(f"{sum(said.values())} runs on a full disk, {wrong} that did not end with one line; same bytes in the end: {same}")
+    print(
+        f"{sum(said.values())} runs on a full disk, {wrong} that did not end with one line; same bytes in the end: {same}"
+    )
     return 0 if same and not wrong else 1
 
 
@@ -61,7 +63,12 @@ def run(recipe: str, out: pathlib.Path) -> subprocess.CompletedProcess[str]:
 
 def digests(out: pathlib.Path) -> dict[str, str]:
     """Return the digest of every file that holds documents, counts or what was removed."""
-    files = [*out.glob("data/*"), *out.glob("[0-9]*/ledger/*"), *out.glob("token*/**/*.parquet"), *out.glob("token_budget.json")]
+    files = [
+        *out.glob("data/*"),
+        *out.glob("[0-9]*/ledger/*"),
+        *out.glob("token*/**/*.parquet"),
+        *out.glob("token_budget.json"),
+    ]
     return {str(f.relative_to(out)): hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(files)}
 
 

@@ -36,7 +36,9 @@ def main() -> None:
         print(f"{given.set:21} {changed[0]:7.2f} s CPU {changed[1]:7.2f} s wall: {share:.3f} of the first")
         print(f"changed back          {back[0]:7.2f} s CPU {back[1]:7.2f} s wall")
         for step in passes:
-            print(f"  pass {step['name']:20} {step['cpu_seconds']:8.2f} s CPU, {step['bytes_written'] / 1e6:8.2f} MB written")
+            print(
+                f"  pass {step['name']:20} {step['cpu_seconds']:8.2f} s CPU, {step['bytes_written'] / 1e6:8.2f} MB written"
+            )
 
 
 def measure(given: argparse.Namespace, out: pathlib.Path, *extra: str) -> tuple[tuple[float, float], list[dict]]:

@@ -86,7 +86,8 @@ class Document:
         if self._views is None:
             self._views = {}
         try:
-            return self._views[function]
+            known: T = self._views[function]
+            return known
         except KeyError:
             value = self._views[function] = function(self.text)
             return value
@@ -132,7 +133,7 @@ class Batch:
         return cls(pa.RecordBatch.from_pydict(arrays))
 
     def __len__(self) -> int:
-        return self.data.num_rows
+        return int(self.data.num_rows)
 
     @property
     def positions(self) -> np.ndarray:

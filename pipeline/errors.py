@@ -21,7 +21,7 @@ class RecipeError(UserError):
         self.problem = problem
         super().__init__(f"{place}: {problem}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
         return type(self), (self.place, self.problem)
 
 

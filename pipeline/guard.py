@@ -142,7 +142,7 @@ class Board:
 
     def fileno(self) -> int:
         """Return the file descriptor for `guard.watch`."""
-        return self._file.fileno()
+        return int(self._file.fileno())
 
     def clear(self, slot: int) -> None:
         """Say that nothing is in work in `slot`."""

@@ -151,7 +151,7 @@ def stage_from(kind: type[Stage], parameters: Mapping[str, Any], folder: pathlib
     for key in kind.path_fields:
         if key in values:
             values[key] = _globs(values[key], folder, f"{place}.{key}")
-    stage = _convert(kind, values, place)
+    stage: Stage = _convert(kind, values, place)
     try:
         stage.check()
     except StageFault as fault:
@@ -174,7 +174,7 @@ def _convert(kind: type, values: Mapping[str, Any], place: str) -> Any:
     return kind(**converted)
 
 
-def _required(f: dataclasses.Field) -> bool:
+def _required(f: dataclasses.Field[Any]) -> bool:
     return f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
 
 

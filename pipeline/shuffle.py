@@ -44,7 +44,7 @@ class Shuffle:
         order = np.argsort(partition.astype(narrow), kind="stable")
         counts = np.bincount(partition, minlength=self.partitions)
         write_runs(self.folder, _name(writer, piece), rows.take(pa.array(order)), counts)
-        return rows.num_rows
+        return int(rows.num_rows)
 
     def read(self, partition: int, writers: int | Sequence[int], schema: pa.Schema | None = None) -> pa.Table:
         """Return the rows for destination `partition`, writer by writer.

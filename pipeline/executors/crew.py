@@ -145,7 +145,7 @@ class Crew:
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
         try:
-            return cloudpickle.dumps(value)
+            return bytes(cloudpickle.dumps(value))
         finally:
             for module in modules:
                 cloudpickle.unregister_pickle_by_value(module)

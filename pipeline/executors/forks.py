@@ -226,7 +226,7 @@ class Forks:
             waiting.poll()
             for event in self.events():
                 if "ready" in event:
-                    return event["ready"]
+                    return list(event["ready"])
                 if "broken" in event:
                     module, reason = event["broken"]
                     raise EnvironmentFault(

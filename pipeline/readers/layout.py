@@ -42,7 +42,8 @@ def is_text(kind: pa.DataType) -> bool:
 def _is_bytes(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_bytes(kind.value_type)
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    t = pa.types
+    return bool(t.is_binary(kind) or t.is_large_binary(kind) or t.is_binary_view(kind))
 
 
 def carried_type(kind: pa.DataType) -> pa.DataType:
@@ -145,7 +146,7 @@ def _column(file: InputFile, schema: pa.Schema, name: str, *, payload: bool = Tr
         raise InputError(
             f'column {name!r} of {file.name} is {kind}, not text: name another by input.columns = {{ text = "…" }}'
         )
-    return places[0]
+    return int(places[0])
 
 
 def _is_label(kind: pa.DataType) -> bool:

@@ -75,7 +75,8 @@ class ParquetReader:
         """
         columns = [about.column(index) for index in range(about.num_columns)]
         most = 256 if any("DICTIONARY" in encoding for c in columns for encoding in c.encodings) else 4096
-        return max(1, min(most, self.options.batch_bytes // max(1, about.total_byte_size // max(1, about.num_rows))))
+        per_row = max(1, about.total_byte_size // max(1, about.num_rows))
+        return int(max(1, min(most, self.options.batch_bytes // per_row)))
 
     def _rows(self, data: pa.RecordBatch, first: int) -> Iterator[Item]:
         """Yield the faults among the rows of `data`, then the others as batches."""

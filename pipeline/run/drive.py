@@ -66,8 +66,10 @@ def execute(
         AccountingError: a pass does not balance.
     """
     with lease(out):
-        roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
+        if out.exists(UNFINISHED):
+            out.sweep()  # what writers that were killed have left
+        roll_forward(out)
         with noted(out, state):
             return _Run(
                 plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {}

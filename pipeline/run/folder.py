@@ -95,12 +95,14 @@ def local_folder(path: str | pathlib.Path) -> Folder:
 
 def read_manifest(out: Folder) -> Manifest | None:
     """Return the manifest of the finished run in `out`; None where none has finished."""
-    return typed_file(out, MANIFEST, Manifest)
+    found: Manifest | None = typed_file(out, MANIFEST, Manifest)
+    return found
 
 
 def read_unfinished(out: Folder) -> Unfinished | None:
     """Return how far a run has come that has not finished; None where there is none."""
-    return typed_file(out, UNFINISHED, Unfinished)
+    found: Unfinished | None = typed_file(out, UNFINISHED, Unfinished)
+    return found
 
 
 def typed_file(out: Folder, name: str, kind: type[Any]) -> Any:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipeline.readers import InputFile, Split
 from pipeline.stage import digest_of
@@ -32,7 +33,7 @@ class InputMarks:
     """
 
     out: Folder
-    known: dict[str, list] = field(default_factory=dict)
+    known: dict[str, list[Any]] = field(default_factory=dict)
     changed: bool = False
 
     @classmethod

@@ -170,6 +170,7 @@ class ShardMaker:
 
     def add(self, batch: Batch) -> None:
         """Take `batch` through the stages; keep, observe and write what is left of it."""
+        guard.begin_batch(batch.numbers.tolist())
         self.tally.read += len(batch)
         self.tally.bytes_in += _bytes_of(batch.data, "text") + _bytes_of(batch.data, "raw")
         batch = self._without_skipped(batch)
