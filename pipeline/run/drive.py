@@ -450,6 +450,7 @@ class _Phase:
 
     def _take(self, made: Made) -> None:
         """Take note of what a worker has committed, and end the run where too many documents fail."""
+        self.run_.marks.save(every=30)
         if made.commit is not None:
             assert self.made is not None
             self.made.add(made.name, made.commit)

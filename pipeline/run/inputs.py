@@ -7,8 +7,10 @@ bytes are never missed. Of a file in an object store, the store's own mark of it
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -35,6 +37,7 @@ class InputMarks:
     out: Folder
     known: dict[str, list[Any]] = field(default_factory=dict)
     changed: bool = False
+    saved: float = field(default_factory=time.monotonic)
 
     @classmethod
     def load(cls, out: Folder) -> InputMarks:
@@ -57,15 +60,20 @@ class InputMarks:
             self.changed = True
         return str(self.known[file.name][2])
 
+    def state(self, file: InputFile) -> tuple[int, int] | None:
+        """Return size and time of change that `file` had when its content was read; None for one elsewhere."""
+        known = self.known.get(file.name)
+        return None if known is None or "://" in file.path else (known[0], known[1])
+
     def remembered(self, file: InputFile) -> str:
         """Return what is known of the content of `file` without reading it; empty where nothing is."""
         return str(self.known.get(file.name, ["", "", ""])[2])
 
-    def save(self) -> None:
-        """Write what is known now, so that the next run need not read it again."""
-        if self.changed:
-            self.out.put_json(FILE, dict(sorted(self.known.items())))
-            self.changed = False
+    def save(self, *, every: float = 0.0) -> None:
+        """Write what is known now, so that the next run need not read it again; at most once in `every` seconds."""
+        if self.changed and time.monotonic() - self.saved >= every:
+            self.out.put_json(FILE, dict(sorted(self.known.copy().items())))
+            self.changed, self.saved = False, time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -82,24 +90,26 @@ def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSp
 
     A few files ahead are read in threads, so that naming does not hold up whoever works on the splits.
     """
-    files = list({split.file: None for split in splits})
+    groups = [(file, list(pieces)) for file, pieces in itertools.groupby(splits, key=lambda split: split.file)]
     seen: Counter[str] = Counter()
-    ahead: dict[InputFile, Future[str]] = {}
+    ahead: deque[Future[str]] = deque()
+    submitted = 0
     with ThreadPoolExecutor(2) as pool:
-        at = 0
-        for split in splits:
-            while at < len(files) and len(ahead) <= READ_AHEAD:
-                ahead[files[at]] = pool.submit(marks.mark, files[at])
-                at += 1
-            mark = ahead[split.file].result()
-            for file in [f for f in ahead if f != split.file and ahead[f].done() and files.index(f) < at - READ_AHEAD]:
-                del ahead[file]
-            file = split.file
-            columns = [list(pair) for pair in file.columns]
-            key = digest_of([file.name, file.source, columns, split.format, split.start, split.end, mark])[:12]
-            again = seen[key]  # the same file named twice is read twice
-            seen[key] += 1
-            stem = (
-                re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-") or "input"
-            )
-            yield NamedSplit(f"{stem}-{key}" + (f"-{again}" if again else ""), split, changed_at(file.path))
+        for number, (file, pieces) in enumerate(groups):
+            while submitted < min(len(groups), number + 1 + READ_AHEAD):
+                ahead.append(pool.submit(marks.mark, groups[submitted][0]))
+                submitted += 1
+            mark = ahead.popleft().result()
+            for split in pieces:
+                name = _name(split, mark)
+                again = seen[name]  # the same file named twice is read twice
+                seen[name] += 1
+                yield NamedSplit(f"{name}-{again}" if again else name, split, marks.state(file))
+
+
+def _name(split: Split, mark: str) -> str:
+    file = split.file
+    columns = [list(pair) for pair in file.columns]
+    key = digest_of([file.name, file.source, columns, split.format, split.start, split.end, mark])[:12]
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-")
+    return f"{stem or 'input'}-{key}"
