@@ -55,6 +55,11 @@ class _Guard:
         self.cpu_seconds = cpu_seconds
         self.begin_task()
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether a supervisor looks at this process."""
+        return self.map is not None
+
     def begin_task(self) -> None:
         """Forget all documents: numbers mean others from now on."""
         self.idle()

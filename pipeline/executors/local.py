@@ -154,7 +154,10 @@ class _Queue:
             self._again(job)
             return None
         environment = death.outside or death.rule == "task_time"
-        error = WorkerDied(f"{job.attempts} attempts at {job.key!r}, the last ended with {death.rule}: {death.detail}")
+        remedy = "; raise limits.memory_bytes, or use fewer workers" if death.rule == "memory" else ""
+        error = WorkerDied(
+            f"{job.attempts} attempts at {job.key!r}, the last ended with {death.rule}: {death.detail}{remedy}"
+        )
         return job.result("lost", error=error, environment=environment)
 
     def _again(self, job: Job, pause: float = 0.0) -> None:

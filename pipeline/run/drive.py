@@ -256,6 +256,7 @@ class _Run:
             batch_bytes=limits.batch_bytes,
             record_bytes=limits.record_bytes,
             shard_bytes=limits.shard_bytes,
+            memory_bytes=limits.memory_bytes,
             text_characters=self.plan.recipe.ledger.text_characters,
             failed_share=limits.failed_share,
         )

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import psutil
 import pyarrow as pa
 
 from pipeline.commit import Commit, Look
@@ -32,6 +33,8 @@ from pipeline.worker.task import Applied, Observer, ShardTask
 
 READ_BYTES = 1 << 29
 """Bytes of pages and text after which a shard ends, whatever is left of them."""
+LOADED_SHARE = 0.8
+"""Of the memory a worker may take, what models and libraries may fill before its first document."""
 SHARD_ITEMS = 1 << 19
 """Documents and faults after which a shard ends."""
 
@@ -51,6 +54,7 @@ def run_shard_task(task: ShardTask) -> list[Made]:
         _load(applied.label, applied.stage)
     for observer in task.work.observers:
         _load(observer.label, observer.stage)
+    _check_memory(task.work.memory_bytes)
     made: list[Made] = []
     failed = read = 0
     for shard in _shards(task):
@@ -66,6 +70,20 @@ def run_shard_task(task: ShardTask) -> list[Made]:
     return made
 
 
+def _check_memory(limit: int) -> None:
+    """Raise EnvironmentFault where what is loaded leaves hardly any of the worker's memory for documents."""
+    if not guard.is_watched or _loaded_memory:
+        return
+    resident = psutil.Process().memory_info().rss
+    _loaded_memory.append(resident)
+    if resident > LOADED_SHARE * limit:
+        raise EnvironmentFault(
+            f"limits.memory_bytes = {limit:,} is too little: a worker holds {resident:,} bytes before its first document; "
+            f"give it at least {2 * resident:,}"
+        )
+
+
+_loaded_memory: list[int] = []
 _loaded: set[str] = set()
 
 

@@ -45,7 +45,7 @@ class PassWork:
         target: the pass's folder; None where the shards stand already and are only observed.
         writes: the texts are written anew; else only which rows are left.
         shards: the corpus that decisions applied here speak of.
-        batch_bytes, record_bytes, shard_bytes: see `pipeline.recipe.Limits`.
+        batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
         failed_share: a task in which more than this share fails ends the run.
     """
 
@@ -59,6 +59,7 @@ class PassWork:
     batch_bytes: int
     record_bytes: int
     shard_bytes: int
+    memory_bytes: int
     text_characters: int
     failed_share: float
 

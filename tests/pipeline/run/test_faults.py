@@ -132,3 +132,9 @@ def test_a_drop_file_that_lost_rows_keeps_no_duplicate(tmp_path):
     with pytest.raises(StorageError):
         run(folder, out, (Unique(),))
     assert texts(out) == kept
+
+
+def test_a_memory_limit_below_what_a_worker_needs_ends_the_run_and_names_the_limit(tmp_path):
+    folder = corpus(tmp_path / "in", files=1)
+    with pytest.raises(UserError, match=r"limits\.memory_bytes"):
+        run(folder, tmp_path / "out", (Shorts(),), memory_bytes=60_000_000)
