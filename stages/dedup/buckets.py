@@ -15,7 +15,7 @@ import pyarrow as pa
 from numba import njit
 
 from pipeline.corpus import ObservedPart
-from pipeline.shuffle import Ranges, Shuffle, by_range, write_runs
+from pipeline.shuffle import Ranges, Shuffle, by_range, read_run, write_runs
 from pipeline.storage import Folder
 from stages.dedup.same_text import Repeats
 from stages.dedup.tiles import cut_tiles, home_pairs
@@ -51,20 +51,28 @@ def bands_of(column: pa.ChunkedArray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ScatterBands:
-    """Send the band hashes of one part's documents, those that repeat another's text left out, to ranges of hashes."""
+    """Send digests and band hashes of one part's documents to ranges of hashes, a text that repeats in the part once.
+
+    Attributes:
+        held: folder of a file for each part: id and size of its documents, for `ScatterMembers`.
+    """
 
     part: ObservedPart
     number: int
     repeats: Repeats
     bands: Shuffle
+    held: Folder
 
 
 def scatter_bands(task: ScatterBands) -> int:
     """Return how many hashes were sent."""
-    table = task.part.read(["position", "bands"])
+    table = task.part.read(["position", "id", "shingles", "high", "low", "bands"])
+    first = task.repeats.send(task.number, pl.DataFrame(table.drop_columns(["bands"])))
+    kept = pa.array(np.isin(np.asarray(table["position"]), first["position"].to_numpy()))
+    table = table.filter(kept)
+    held = table.select(["position", "id", "shingles"])
+    write_runs(task.held, part_file(task.number), held, np.array([held.num_rows]))
     positions, hashes = np.asarray(table["position"]), bands_of(table["bands"])
-    first = ~np.isin(positions, task.repeats.of_part(task.number)["position"].to_numpy())
-    positions, hashes = positions[first], hashes[first]
     bands = hashes.shape[1]
     rows = pa.table({"bucket": hashes.reshape(-1), "position": np.repeat(positions, bands)})
     return task.bands.write(task.number, rows, by_range(np.asarray(rows["bucket"]), task.bands.partitions))
@@ -98,12 +106,17 @@ def share_buckets(task: ShareBuckets) -> int:
 
 @dataclass(frozen=True)
 class ScatterMembers:
-    """Send the documents of one part that share buckets to each of these, with id and what tells pairs apart."""
+    """Send the documents of one part that share buckets to each of these, with id and what tells pairs apart.
 
-    part: ObservedPart
+    Those that repeat the text of a document of another part are left out here. So `few`, the size from which on a
+    bucket's pairs may be compared in other buckets too, counts them; that costs comparisons, never a pair.
+    """
+
     number: int
     writers: int
     shared: Shuffle
+    held: Folder
+    repeats: Repeats
     members: Shuffle
     few: int
 
@@ -111,10 +124,12 @@ class ScatterMembers:
 def scatter_members(task: ScatterMembers) -> int:
     """Return the memberships sent."""
     shared = task.shared.read(task.number, task.writers)
+    repeats = task.repeats.of_part(task.number)["position"].to_numpy()
+    shared = shared.filter(pa.array(~np.isin(np.asarray(shared["position"]), repeats)))
     position, bucket = np.asarray(shared["position"]), np.asarray(shared["bucket"])
     order = np.lexsort((bucket, position))
     position, bucket, few = position[order], bucket[order], np.asarray(shared["size"])[order] <= task.few
-    observed = task.part.read(["position", "id", "shingles"])
+    observed = read_run(task.held, part_file(task.number), 0)
     known = np.asarray(observed["position"])
     at = pa.array(np.searchsorted(known, position))
     bounds, earlier = _earlier(position, bucket, few)
@@ -206,6 +221,11 @@ def lists_of(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Return a column of lists of numbers as (bounds int64, values)."""
     array = column.combine_chunks()
     return np.asarray(array.offsets), np.asarray(array.values)
+
+
+def part_file(number: int) -> str:
+    """Return the name of the file of one part."""
+    return f"{number:07d}.arrow"
 
 
 def block_file(partition: int) -> str:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
-from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus import Corpus, Observations, ObservedPart, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions, write_drops
 from pipeline.documents import Batch
 from pipeline.shuffle import clear, parts_of
 from pipeline.storage import Folder
 from stages.dedup.duplicates import drops_of
-from stages.dedup.same_text import Repeats, find_repeats, ids_of, key_columns
+from stages.dedup.same_text import Repeats, ids_of, key_columns
 
 PART_ROWS = 500_000
 """Documents of one task, about 40 MB."""
@@ -58,10 +59,23 @@ class ExactDedup(CorpusStage):
         if not parts:
             return DropPositions.of(self.label, [], work)
         between = work / "between"
-        found = find_repeats(parts, observations.rows, tasks, between)
+        found = Repeats.planned(parts, observations.rows, between)
+        tasks.map("keys", _send_keys, [_Send(part, number, found) for number, part in enumerate(parts)])
+        found.group(tasks)
         drops = tasks.map("drops", _write_drops, [_Drops(found, number, work) for number in range(len(parts))])
         tasks.map("clear", clear, [between])
         return DropPositions.of(self.label, drops, work)
+
+
+@dataclass(frozen=True)
+class _Send:
+    part: ObservedPart
+    number: int
+    found: Repeats
+
+
+def _send_keys(task: _Send) -> int:
+    return task.found.send(task.number, pl.DataFrame(task.part.read(["position", "id", "high", "low"]))).height
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The steps of a near-duplicate search, each a round of tasks; between rounds the deciding process holds counts.
 
+bands         digests and band hashes, shuffled by hash                                     (`stages.dedup.buckets`)
 same text     documents whose folded text repeats another's leave the search                (`stages.dedup.same_text`)
-bands         band hashes, shuffled by hash                                                 (`stages.dedup.buckets`)
 buckets       documents that share a hash are told so
 members       these, shuffled by hash once more, with id and size
 tiles         what is compared with what, in blocks that fit memory                         (`stages.dedup.tiles`)
@@ -32,7 +32,7 @@ from stages.dedup.buckets import (
     share_buckets,
 )
 from stages.dedup.removal import Pairs, remove
-from stages.dedup.same_text import Repeats, find_repeats
+from stages.dedup.same_text import Repeats
 from stages.dedup.verify import Compare, SendSets, compare, send_sets
 
 REPRESENTATIVES = 128
@@ -75,7 +75,7 @@ def remove_alike(search: Search, rule: str) -> tuple[list[dict[str, Any] | None]
     parts = parts_of(search.observations, PART_ROWS)
     if not parts:
         return [], 0
-    repeats = find_repeats(parts, search.observations.rows, search.tasks, search.between / "same")
+    repeats = Repeats.planned(parts, search.observations.rows, search.between / "same")
     pairs = _alike(search, parts, _members(search, parts, repeats), repeats)
     found = remove(pairs, rule, search.threshold, search.tasks, search.between, search.work)
     search.tasks.map("clear", clear, [search.between])
@@ -83,19 +83,21 @@ def remove_alike(search: Search, rule: str) -> tuple[list[dict[str, Any] | None]
 
 
 def _members(search: Search, parts: list[ObservedPart], repeats: Repeats) -> Shuffle:
-    """Shuffle band hashes, and then the documents that share one with another."""
+    """Shuffle digests and band hashes, and then the documents that share one of these with another."""
     writers, ranges = len(parts), Ranges.of(parts)
     bands = Shuffle(search.between / "bands", pieces_of(search.observations.rows * search.bands, BAND_ROWS))
-    sends = [ScatterBands(part, number, repeats, bands) for number, part in enumerate(parts)]
+    held = search.between / "held"
+    sends = [ScatterBands(part, number, repeats, bands, held) for number, part in enumerate(parts)]
     search.tasks.map("bands", scatter_bands, sends)
+    repeats.group(search.tasks)
     shared = Shuffle(search.between / "shared", writers)
     shares = [ShareBuckets(number, writers, bands, shared, ranges) for number in range(bands.partitions)]
     memberships = sum(search.tasks.map("buckets", share_buckets, shares))
     bands.delete(writers)
     members = Shuffle(search.between / "members", pieces_of(memberships, MEMBER_ROWS))
     joins = [
-        ScatterMembers(part, number, bands.partitions, shared, members, REPRESENTATIVES)
-        for number, part in enumerate(parts)
+        ScatterMembers(number, bands.partitions, shared, held, repeats, members, REPRESENTATIVES)
+        for number in range(writers)
     ]
     search.tasks.map("members", scatter_members, joins)
     shared.delete(bands.partitions)
