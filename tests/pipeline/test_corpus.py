@@ -2,7 +2,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.corpus import Corpus
+from pipeline.corpus import Corpus, Shards
 from pipeline.decisions import DROP_SCHEMA, DropPositions
 from pipeline.documents import POSITION_BITS, Batch
 from pipeline.storage import Folder, encode_table
@@ -12,7 +12,8 @@ def make_corpus(tmp_path, shards):
     folder = Folder(str(tmp_path))
     for number, texts in enumerate(shards):
         folder.put(f"part-{number:05d}.parquet", encode_table(pa.table({"text": pa.array(texts, pa.large_string())})))
-    return Corpus(folder, tuple(range(len(shards))))
+    names = [f"part-{n:05d}" for n in range(len(shards))]
+    return Corpus(folder, Shards.write(folder, names, [len(texts) for texts in shards]))
 
 
 def test_documents_are_read_by_position_in_the_order_asked_for(tmp_path):
