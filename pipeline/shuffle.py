@@ -7,13 +7,13 @@ for each pair of writer and reader. The process that decides only knows how many
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.corpus import Observations, ObservedPart
+from pipeline.corpus import Observations, ObservedPart, Tasks
 from pipeline.documents import POSITION_BITS
 from pipeline.storage import Folder
 
@@ -137,3 +137,53 @@ def pieces_of(rows: int, limit: int, least: int = 4, small: int = 50_000) -> int
 def by_range(keys: np.ndarray, partitions: int) -> np.ndarray:
     """Return int64: the range of each of `keys`, uint64 and even over all values, where `partitions` cut them evenly."""
     return ((keys >> np.uint64(32)) * np.uint64(partitions) >> np.uint64(32)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Tables ``number-level`` of `folder`, numbers `first` to `last` (not included), to be made one of the next level."""
+
+    folder: Folder
+    level: int
+    first: int
+    last: int
+    number: int
+
+    def read(self) -> pa.Table:
+        """Return the tables, one after the other."""
+        return pa.concat_tables(
+            [read_run(self.folder, merge_file(number, self.level), 0) for number in range(self.first, self.last)]
+        )
+
+    def write(self, table: pa.Table) -> int:
+        """Leave what they come to."""
+        return put_merged(self.folder, self.number, table, self.level + 1)
+
+
+def merge_file(number: int, level: int) -> str:
+    """Return the name of a table on its way up the tree."""
+    return f"{number:07d}-{level}.arrow"
+
+
+def put_merged(folder: Folder, number: int, table: pa.Table, level: int = 0) -> int:
+    """Leave `table` in `folder` for `merge_tree`, the leaf of task `number`; return its rows."""
+    write_runs(folder, merge_file(number, level), table, np.array([table.num_rows]))
+    return table.num_rows
+
+
+def merge_tree(
+    tasks: Tasks, name: str, function: Callable[[Merge], int], folder: Folder, leaves: int, fan: int = 64
+) -> pa.Table:
+    """Merge the tables that `leaves` tasks have left in `folder`, `fan` in a task, until one is left, and return it.
+
+    Args:
+        function: reads a `Merge`, writes what it comes to and returns its rows.
+    """
+    level, count = 0, leaves
+    while count > 1 or level == 0:
+        merges = [
+            Merge(folder, level, at, min(at + fan, count), number) for number, at in enumerate(range(0, count, fan))
+        ]
+        tasks.map(f"{name}, level {level + 1}", function, merges)
+        level, count = level + 1, len(merges)
+    return read_run(folder, merge_file(0, level), 0)
