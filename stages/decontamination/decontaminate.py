@@ -16,7 +16,7 @@ from pipeline.stage import Drop, MapStage, Outcome, Removal, StageFault, Verdict
 from pipeline.storage import digest_file
 from stages.decontamination.evaluation_sets import read_items, set_name
 from stages.decontamination.ngram_index import NgramIndex, build_index
-from stages.text.shingles import utf8_of, utf8_of_text
+from stages.text.units import utf8_of, utf8_of_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,8 @@ from numba import njit
 
 from stages.decontamination.evaluation_sets import Item
 from stages.decontamination.passages import Folded, Passage, fold_texts, passages_of
-from stages.text.shingles import fold, fold_table, roll, unit_hashes
+from stages.text.shingles import roll, unit_hashes
+from stages.text.units import fold, fold_table, room
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class NgramIndex:
         text holds, and from which of its units on. Every hit has been compared word by word.
 
         Args:
-            data, offsets: texts as `stages.text.shingles.utf8_of` gives them.
+            data, offsets: texts as `stages.text.units.utf8_of` gives them.
         """
         return scan(
             data, offsets, self.ngram, self.prefix, fold_table(), self.text, self.gram_at, self.slots, self.bits,
@@ -199,14 +200,9 @@ def scan(
 ):
     """See `NgramIndex.scan`."""
     rows = len(offsets) - 1
-    longest = 0
-    for row in range(rows):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    out = np.empty(2 * longest + 4, np.uint8)
-    starts = np.empty(longest // 2 + 2, np.int32)
-    ends = np.empty(longest // 2 + 2, np.int32)
-    words = np.empty(longest // 2 + 2, np.uint64)
-    hashes = np.empty(longest // 2 + 2, np.uint64)
+    out, starts, ends = room(offsets)
+    words = np.empty(len(starts), np.uint64)
+    hashes = np.empty(len(starts), np.uint64)
     found = np.empty((16, 3), np.int64)
     count = 0
     for row in range(rows):

@@ -14,7 +14,8 @@ from numba import njit
 
 from pipeline.documents import clean_text
 from stages.decontamination.evaluation_sets import Item
-from stages.text.shingles import fold, fold_table, ngram_hashes, utf8_of
+from stages.text.shingles import ngram_hashes
+from stages.text.units import fold, fold_table, room, utf8_of
 
 MIN_DISTINCT = 4
 """Different units that an n-gram must have to tell one text from another (as in allenai/decon)."""
@@ -38,7 +39,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Folded:
-    """Texts folded to units (see `stages.text.shingles`), flat. T texts, G n-grams.
+    """Texts folded to units (see `stages.text.units`), flat. T texts, G n-grams.
 
     Attributes:
         text: uint8, the folded bytes of all texts.
@@ -164,25 +165,19 @@ def _first_of_same(folded: Folded) -> list[int]:
 def _fold_all(data, offsets, n, table, least_distinct):
     """Return the arrays of `Folded`."""
     rows = len(offsets) - 1
-    room = 0
-    longest = 0
-    for row in range(rows):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-        room += (offsets[row + 1] - offsets[row]) // 2 + 2
-    out = np.empty(2 * longest + 4, np.uint8)
-    starts = np.empty(longest // 2 + 2, np.int32)
-    ends = np.empty(longest // 2 + 2, np.int32)
-    scratch = np.empty(longest // 2 + 2, np.uint64)
-    single = np.empty(longest // 2 + 2, np.uint64)
-    letter = np.empty(longest // 2 + 2, np.bool_)
-    text = np.empty(4 * room, np.uint8)
+    most = offsets[rows] - offsets[0] + 2 * rows
+    out, starts, ends = room(offsets)
+    scratch = np.empty(len(starts), np.uint64)
+    single = np.empty(len(starts), np.uint64)
+    letter = np.empty(len(starts), np.bool_)
+    text = np.empty(4 * most, np.uint8)
     bounds = np.zeros(rows + 1, np.int64)
     counts = np.zeros(rows, np.int64)
     weights = np.zeros(rows, np.float64)
     grams = np.zeros(rows + 1, np.int64)
-    hashes = np.empty(room, np.uint64)
-    at = np.empty((room, 2), np.int64)
-    telling = np.zeros(room, np.bool_)
+    hashes = np.empty(most, np.uint64)
+    at = np.empty((most, 2), np.int64)
+    telling = np.zeros(most, np.bool_)
     for row in range(rows):
         units = fold(data, offsets[row], offsets[row + 1], table, out, starts, ends)
         size = ends[units - 1] if units else 0

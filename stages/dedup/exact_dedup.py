@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,6 +37,10 @@ class ExactDedup(CorpusStage):
     published: ClassVar[str] = "common practice; Lee et al. 2022, arXiv:2107.06499, on why"
     normalise: bool = True
     """Compare texts in Unicode form NFC with every run of white space as one space. Case counts. False: byte by byte."""
+
+    def resources(self) -> Mapping[str, str]:
+        """The version of Unicode, which decides the normal form."""
+        return {"unicode": unicodedata.unidata_version} if self.normalise else {}
 
     def observe(self, batch: Batch) -> pa.Table:
         """Return position, id and hash (two uint64) of every document that has a text."""

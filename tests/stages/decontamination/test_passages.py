@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import stages.decontamination.passages
 from stages.decontamination.evaluation_sets import Item
 from stages.decontamination.passages import MIN_DISTINCT, fold_texts, passages_of
-from tests.stages.text.test_shingles import TEXTS, hashes, units
+from tests.stages.text.test_shingles import hashes
+from tests.stages.text.test_units import TEXTS, units
 
 
 def test_the_docstring_examples_hold():

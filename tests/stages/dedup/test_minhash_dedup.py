@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import random
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from pipeline.stage import StageFault
 from stages.dedup import removal, same_text, search
 from stages.dedup.minhash_dedup import MinHashDedup
 from tests.stages.corpus_run import documents, run
-from tests.stages.text.test_shingles import units
+from tests.stages.text.test_units import units
 
 REAL = pathlib.Path(
     os.environ.get("TOKENMILL_REAL_DATA", pathlib.Path(__file__).resolve().parents[3] / "../shared/data")
@@ -98,6 +99,21 @@ def test_scripts_without_spaces_are_compared_by_characters(tmp_path):
     other = text[:100] + "字" + text[101:]
     assert len(run(MinHashDedup(), [documents([text, other])], tmp_path).removed) == 1
     assert next(iter(run(MinHashDedup(), [documents([text, other])], tmp_path).removed.values())).value > 0.9
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "古い灯台の灯は毎晩七時に点き、バスの窓からでも見える。",
+        "오래된 등대의 불은 매일 저녁 일곱 시에 켜지고 버스 창문에서도 보인다",
+        "Tiếng Việt viết bằng chữ cái có dấu, đọc to lên thì nghe như hát",
+        "ﾊﾞｽﾉ ﾏﾄﾞｶﾗﾓ ﾐｴﾙ ﾄｳﾀﾞｲﾉ ﾋｶﾘ",
+    ],
+)
+def test_one_text_in_two_normal_forms_is_one_document(tmp_path, text, form):
+    removed = run(MinHashDedup(), [documents([text, unicodedata.normalize(form, text)])], tmp_path).removed
+    assert [removal.value for removal in removed.values()] == [1.0]
 
 
 def test_a_corpus_without_words_is_left_alone(tmp_path):
