@@ -61,8 +61,8 @@ def rows(text: str, kind: str) -> Iterator[dict[str, str]]:
     Raises:
         csv.Error: a quotation mark of a CSV file is never closed.
     """
-    found = _tsv(text) if kind == ".tsv" else _csv(text)
-    found = [row for row in found if any(cell.strip() for cell in row)]
+    parsed = _tsv(text) if kind == ".tsv" else _csv(text)
+    found = [row for row in parsed if any(cell.strip() for cell in row)]
     if not found:
         return
     header = found[0] if _is_header(found[0], found[1:SAMPLE]) else None

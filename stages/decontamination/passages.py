@@ -37,6 +37,23 @@ class Passage:
     field: str
 
 
+@dataclass(frozen=True, slots=True)
+class SetCounts:
+    """What is looked for of one evaluation set.
+
+    Attributes:
+        items, texts: in the set.
+        found: items that are looked for.
+        short: items of which no text is long enough; the rest are templates.
+    """
+
+    name: str
+    items: int
+    texts: int
+    found: int
+    short: int
+
+
 @dataclass(frozen=True)
 class Folded:
     """Texts folded to units (see `stages.text.units`), flat. T texts, G n-grams.
@@ -86,8 +103,8 @@ def sections(text: str) -> list[str]:
 
 def passages_of(
     name: str, items: Iterable[Item], ngram: int, min_words: int, max_items: int
-) -> tuple[list[Passage], Folded, np.ndarray]:
-    """Return the distinct passages of one set, texts folded, and which of those texts each passage is (int64).
+) -> tuple[list[Passage], Folded, np.ndarray, SetCounts]:
+    """Return the distinct passages of one set, texts folded, which of those texts each passage is (int64), and counts.
 
     Every text of an item is a passage, and each labelled section of it; so are all texts of an item together
     where none of them alone has `ngram` units. Of shorter texts only those are passages that stand for their item:
@@ -107,6 +124,7 @@ def passages_of(
     units = folded.units.tolist()
     counts: Counter[int] = Counter()
     found: dict[int, Passage] = {}
+    by_item: list[list[int]] = []
     for item, parts in owned:
         longest = max((units[number] for field, number in parts if field != ALL), default=0)
         short = _stand_for_item(item, parts, texts, units, longest)
@@ -116,10 +134,19 @@ def passages_of(
             if wanted and fit[number]:
                 chosen.setdefault(same[number], field)
         counts.update(chosen.keys())
+        by_item.append(list(chosen))
         for number, field in chosen.items():
             found.setdefault(number, Passage(name, item.name, field))
     kept = [number for number in found if counts[number] <= max_items]
-    return [found[number] for number in kept], folded, np.array(kept, np.int64)
+    looked_for = set(kept)
+    of_set = SetCounts(
+        name,
+        items=len(owned),
+        texts=sum(len(item.texts) for item, _ in owned),
+        found=sum(not looked_for.isdisjoint(chosen) for chosen in by_item),
+        short=sum(not chosen for chosen in by_item),
+    )
+    return [found[number] for number in kept], folded, np.array(kept, np.int64), of_set
 
 
 def _stand_for_item(
