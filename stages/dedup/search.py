@@ -1,7 +1,8 @@
 """The steps of a near-duplicate search, each a round of tasks; between rounds the deciding process holds counts.
 
-bands         digests and band hashes, shuffled by hash                                     (`stages.dedup.buckets`)
+texts         observations are read, once; digests of texts are shuffled                    (`stages.dedup.buckets`)
 same text     documents whose folded text repeats another's leave the search                (`stages.dedup.same_text`)
+bands         band hashes of the others, shuffled by hash
 buckets       documents that share a hash are told so
 members       these, shuffled by hash once more, with id and size
 tiles         what is compared with what, in blocks that fit memory                         (`stages.dedup.tiles`)
@@ -24,11 +25,13 @@ from stages.dedup.buckets import (
     MakeTiles,
     ScatterBands,
     ScatterMembers,
+    SendTexts,
     ShareBuckets,
     block_file,
     make_tiles,
     scatter_bands,
     scatter_members,
+    send_texts,
     share_buckets,
 )
 from stages.dedup.removal import Pairs, remove
@@ -42,14 +45,17 @@ comparing all with all would take the square of their number."""
 PART_ROWS = 100_000
 """Documents of one task, about 20 MB of observations and as much again of hashes on their way."""
 
-BAND_ROWS = 4_000_000
-"""Band hashes of one task, 64 MB."""
+BAND_ROWS = 3_000_000
+"""Band hashes of one task, 48 MB."""
 
 MEMBER_ROWS = 500_000
 """Memberships in shared buckets of one task, about 60 MB with their ids."""
 
 TASK_SHINGLES = 8_000_000
-"""Shingles whose sets one task holds, 64 MB."""
+"""Shingles whose sets are compared in one task, 64 MB."""
+
+SENT_SHINGLES = 4_000_000
+"""Shingles whose sets one task holds on their way; more are sent one after the other."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,11 @@ class Search:
         """Folder of the files between steps."""
         return self.work / "between"
 
+    @property
+    def skipped(self) -> Folder:
+        """Folder of the documents that are not looked for in all of their buckets."""
+        return self.between / "skipped"
+
 
 def remove_alike(search: Search, rule: str) -> tuple[list[dict[str, Any] | None], int]:
     """Carry out the search; return what `stages.dedup.removal.remove` does."""
@@ -85,18 +96,20 @@ def remove_alike(search: Search, rule: str) -> tuple[list[dict[str, Any] | None]
 def _members(search: Search, parts: list[ObservedPart], repeats: Repeats) -> Shuffle:
     """Shuffle digests and band hashes, and then the documents that share one of these with another."""
     writers, ranges = len(parts), Ranges.of(parts)
-    bands = Shuffle(search.between / "bands", pieces_of(search.observations.rows * search.bands, BAND_ROWS))
     held = search.between / "held"
-    sends = [ScatterBands(part, number, repeats, bands, held) for number, part in enumerate(parts)]
-    search.tasks.map("bands", scatter_bands, sends)
+    texts = [SendTexts(part, number, repeats, held) for number, part in enumerate(parts)]
+    search.tasks.map("texts", send_texts, texts)
     repeats.group(search.tasks)
+    bands = Shuffle(search.between / "bands", pieces_of(search.observations.rows * search.bands, BAND_ROWS))
+    sends = [ScatterBands(number, repeats, held, bands) for number in range(writers)]
+    search.tasks.map("bands", scatter_bands, sends)
     shared = Shuffle(search.between / "shared", writers)
     shares = [ShareBuckets(number, writers, bands, shared, ranges) for number in range(bands.partitions)]
     memberships = sum(search.tasks.map("buckets", share_buckets, shares))
     bands.delete(writers)
     members = Shuffle(search.between / "members", pieces_of(memberships, MEMBER_ROWS))
     joins = [
-        ScatterMembers(number, bands.partitions, shared, held, repeats, members, REPRESENTATIVES)
+        ScatterMembers(number, bands.partitions, shared, held, search.skipped, members, REPRESENTATIVES)
         for number in range(writers)
     ]
     search.tasks.map("members", scatter_members, joins)
@@ -117,7 +130,7 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
     first_block, total = np.cumsum([0, *counts[:-1]]), sum(counts)
     sets = Shuffle(search.between / "sets", total)
     sends = [
-        SendSets(number, members.partitions, asked, first_block, search.corpus, search.ngram, sets, TASK_SHINGLES)
+        SendSets(number, members.partitions, asked, first_block, search.corpus, search.ngram, sets, SENT_SHINGLES)
         for number in range(writers)
     ]
     pieces = tuple(search.tasks.map("sets", send_sets, sends))
@@ -143,4 +156,4 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
     sets.delete(pieces)
     for partition in range(members.partitions):
         blocks.delete(block_file(partition))
-    return Pairs(edges, interest, total, repeats, ranges)
+    return Pairs(edges, interest, total, repeats, search.skipped, ranges)

@@ -22,7 +22,7 @@ from stages.dedup.tiles import ALONE, LEADING, meet
 from stages.text.shingles import jaccard, shingle_sets
 from stages.text.units import fold_table, utf8_of
 
-ENOUGH = 8
+ENOUGH = 4
 """In a bucket of many a document is compared no further once it resembles so many: one of them is kept, most likely."""
 
 ASKED = pa.schema([("node", pa.int64()), ("part", pa.int64())])
