@@ -1,7 +1,7 @@
 """Rows brought to where they are grouped: written once by tasks, by destination, and read once by the destination's task.
 
-Each writing task leaves one Arrow IPC file in which destination n is record batch n: a run inside a file, never a file
-for each pair of writer and reader. The process that decides only knows how many writers and destinations there are.
+Each writing task leaves one file in which destination n is run n, never a file for each pair of writer and reader. The
+process that decides only knows how many writers and destinations there are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -83,22 +84,43 @@ def _name(writer: int, piece: int) -> str:
 
 
 def write_runs(folder: Folder, name: str, rows: pa.Table, counts: np.ndarray) -> None:
-    """Write `rows` as file `name`: the first ``counts[0]`` of them are run 0, the next ``counts[1]`` run 1, and so on."""
-    sink = io.BytesIO()
+    """Write `rows` as file `name`: the first ``counts[0]`` of them are run 0, the next ``counts[1]`` run 1, and so on.
+
+    The file: the schema, an Arrow IPC stream for each run that has rows, and uint64 where each of them begins and the last
+    ends. So a run costs its reader two reads, however many runs there are.
+    """
     rows = rows.combine_chunks()
-    with pa.ipc.new_file(sink, rows.schema) as file:
-        start = 0
-        for count in counts.tolist():
-            batches = rows.slice(start, count).to_batches()
-            file.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema))
+    sink = io.BytesIO(rows.schema.serialize().to_pybytes())
+    sink.seek(0, io.SEEK_END)
+    begins = np.empty(len(counts) + 1, np.uint64)
+    start = 0
+    for run, count in enumerate(counts.tolist()):
+        begins[run] = sink.tell()
+        if count:
+            with pa.ipc.new_stream(sink, rows.schema) as stream:
+                stream.write_table(rows.slice(start, count))
             start += count
+    begins[-1] = sink.tell()
+    sink.write(begins.tobytes() + np.uint64(len(counts)).tobytes())
     folder.put(name, sink.getvalue())
 
 
 def read_run(folder: Folder, name: str, run: int) -> pa.Table:
-    """Return run number `run` of a file that `write_runs` wrote; nothing else of it is read."""
+    """Return run number `run` of a file that `write_runs` wrote; little else of it is read."""
     with folder.open(name) as source:
-        return pa.Table.from_batches([pa.ipc.open_file(source).get_batch(run)])
+        end = source.seek(0, io.SEEK_END)
+        runs = _numbers(source, end - 8, 1)[0]
+        begin, stop = _numbers(source, end - 8 * (runs + 2 - run), 2)
+        if begin == stop:
+            source.seek(0)
+            return pa.ipc.read_schema(source).empty_table()
+        source.seek(begin)
+        return pa.ipc.open_stream(source.read(stop - begin)).read_all()
+
+
+def _numbers(source: BinaryIO, at: int, count: int) -> list[int]:
+    source.seek(at)
+    return np.frombuffer(source.read(8 * count), np.uint64).tolist()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from stages.dedup.buckets import (
     ShareBuckets,
     block_file,
     make_tiles,
+    part_file,
     scatter_bands,
     scatter_members,
     send_texts,
@@ -42,8 +43,8 @@ REPRESENTATIVES = 128
 """In a bucket of more documents each is compared with the first so many: they are pages of a template, most likely, and
 comparing all with all would take the square of their number."""
 
-PART_ROWS = 100_000
-"""Documents of one task, about 20 MB of observations and as much again of hashes on their way."""
+PART_ROWS = 250_000
+"""Documents of one task, about 50 MB of observations and as much again of hashes on their way."""
 
 BAND_ROWS = 3_000_000
 """Band hashes of one task, 48 MB."""
@@ -114,6 +115,8 @@ def _members(search: Search, parts: list[ObservedPart], repeats: Repeats) -> Shu
     ]
     search.tasks.map("members", scatter_members, joins)
     shared.delete(bands.partitions)
+    for number in range(writers):
+        held.delete(part_file(number))
     return members
 
 
