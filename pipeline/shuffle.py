@@ -80,7 +80,7 @@ def clear(folder: Folder) -> int:
 
 
 def _name(writer: int, piece: int) -> str:
-    return f"{writer:07d}-{piece:04d}.arrow"
+    return f"{writer:07d}-{piece:04d}.runs"
 
 
 def write_runs(folder: Folder, name: str, rows: pa.Table, counts: np.ndarray) -> None:
@@ -184,7 +184,7 @@ class Merge:
 
 def merge_file(number: int, level: int) -> str:
     """Return the name of a table on its way up the tree."""
-    return f"{number:07d}-{level}.arrow"
+    return f"{number:07d}-{level}.runs"
 
 
 def put_merged(folder: Folder, number: int, table: pa.Table, level: int = 0) -> int:

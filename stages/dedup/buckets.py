@@ -252,9 +252,9 @@ def lists_of(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
 
 def part_file(number: int) -> str:
     """Return the name of the file of one part."""
-    return f"{number:07d}.arrow"
+    return f"{number:07d}.runs"
 
 
 def block_file(partition: int) -> str:
     """Return the name of the file of the blocks of one range of hashes."""
-    return f"{partition:07d}.arrow"
+    return f"{partition:07d}.runs"

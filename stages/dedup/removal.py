@@ -302,8 +302,8 @@ def _arrow(frame: pl.DataFrame) -> pa.Table:
 
 
 def _put(folder: Folder, name: str, frame: pl.DataFrame) -> None:
-    write_runs(folder, f"{name}.arrow", _arrow(frame), np.array([frame.height]))
+    write_runs(folder, f"{name}.runs", _arrow(frame), np.array([frame.height]))
 
 
 def _get(folder: Folder, name: str) -> pl.DataFrame:
-    return pl.DataFrame(read_run(folder, f"{name}.arrow", 0))
+    return pl.DataFrame(read_run(folder, f"{name}.runs", 0))

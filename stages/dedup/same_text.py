@@ -65,7 +65,7 @@ class Repeats:
         """Note which documents of part `number` repeat another of it, send the others on, and return these."""
         first, repeats = _first_of_each(rows)
         table = repeats.to_arrow().cast(REPEATS)
-        write_runs(self.noted, f"{number:07d}.arrow", table, np.array([table.num_rows]))
+        write_runs(self.noted, f"{number:07d}.runs", table, np.array([table.num_rows]))
         table = first.select("position", "id", "high", "low").to_arrow()
         self.keys.write(number, table, by_range(np.asarray(table["high"]), self.partitions))
         return first
@@ -77,7 +77,7 @@ class Repeats:
 
     def of_part(self, number: int) -> pl.DataFrame:
         """Return `REPEATS` of the documents in part `number`, sorted by position."""
-        noted = pl.DataFrame(read_run(self.noted, f"{number:07d}.arrow", 0))
+        noted = pl.DataFrame(read_run(self.noted, f"{number:07d}.runs", 0))
         answers = pl.DataFrame(self.answers.read(number, self.partitions))
         moved = noted.join(answers, left_on="first", right_on="position", how="left", suffix="_of_all")
         moved = moved.select(

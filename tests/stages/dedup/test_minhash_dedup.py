@@ -252,7 +252,7 @@ def test_only_the_threshold_leaves_the_observation_as_it_is():
 
 def test_files_between_steps_do_not_stay_behind(tmp_path):
     run(MinHashDedup(), [documents(["same text here now yes"] * 3)], tmp_path)
-    assert not list((tmp_path / "work").rglob("*.arrow"))
+    assert not list((tmp_path / "work").rglob("*.runs"))
 
 
 @pytest.mark.parametrize(
