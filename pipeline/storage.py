@@ -129,7 +129,7 @@ class Folder:
     def get_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         """Return the Parquet file `name`, or `columns` of it."""
         with self.open(name) as file:
-            return pq.ParquetFile(file).read(columns)  # a third of the time that pq.read_table takes for a small file
+            return pq.read_table(file, columns=columns)
 
     def open(self, name: str) -> BinaryIO:
         """Return file `name` as a seekable binary file."""

@@ -12,7 +12,7 @@ def make_corpus(tmp_path, shards):
     folder = Folder(str(tmp_path))
     for number, texts in enumerate(shards):
         folder.put(f"part-{number:05d}.parquet", encode_table(pa.table({"text": pa.array(texts, pa.large_string())})))
-    names = [f"part-{n:05d}" for n in range(len(shards))]
+    names = [f"part-{number:05d}" for number in range(len(shards))]
     return Corpus(folder, Shards.write(folder, names, [len(texts) for texts in shards]))
 
 
