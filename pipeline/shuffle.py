@@ -142,6 +142,10 @@ class Ranges:
         return np.searchsorted(np.array(self.firsts, np.int64), positions >> POSITION_BITS, side="right") - 1
 
 
+SMALL = 50_000
+"""A corpus of no more documents is decided on in one task: rounds of tasks would take longer than the work itself."""
+
+
 def parts_of(observations: Observations, rows: int, least: int = 4, small: int = 5_000) -> list[ObservedPart]:
     """Return the observations in parts of at most about `rows` documents.
 

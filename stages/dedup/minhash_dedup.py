@@ -103,8 +103,8 @@ class MinHashDedup(CorpusStage):
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> DropPositions:
         """Find texts that repeat, then buckets, compare what shares one, and drop what resembles a kept document."""
-        search = Search(self.ngram, self.bands, self.threshold, observations, corpus, tasks, work)
-        drops, unsure = remove_alike(search, "near_duplicate")
+        search = Search("near_duplicate", self.ngram, self.bands, self.threshold, observations, corpus, work)
+        drops, unsure = remove_alike(search, tasks)
         write_notes(work, self.notes(unsure))
         return DropPositions.of(self.label, drops, work)
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.corpus import Corpus, Observations, ObservedPart, Tasks
-from pipeline.shuffle import Ranges, Shuffle, clear, parts_of, pieces_of
+from pipeline.corpus import Corpus, LocalTasks, Observations, ObservedPart, Tasks
+from pipeline.shuffle import SMALL, Ranges, Shuffle, clear, parts_of, pieces_of
 from pipeline.storage import Folder
 from stages.dedup.buckets import (
     MakeTiles,
@@ -63,12 +63,12 @@ SENT_SHINGLES = 4_000_000
 class Search:
     """What is searched, and with what."""
 
+    rule: str
     ngram: int
     bands: int
     threshold: float
     observations: Observations
     corpus: Corpus
-    tasks: Tasks
     work: Folder
 
     @property
@@ -82,45 +82,57 @@ class Search:
         return self.between / "skipped"
 
 
-def remove_alike(search: Search, rule: str) -> tuple[list[dict[str, Any] | None], int]:
+def remove_alike(search: Search, tasks: Tasks) -> tuple[list[dict[str, Any] | None], int]:
     """Carry out the search; return what `stages.dedup.removal.remove` does."""
+    if search.observations.rows > SMALL:
+        return _remove_alike(search, tasks)
+    (found,) = tasks.map("search", _remove_alone, [search])
+    return found["drops"], found["unsure"]
+
+
+def _remove_alone(search: Search) -> dict[str, Any]:
+    drops, unsure = _remove_alike(search, LocalTasks())
+    return {"drops": drops, "unsure": unsure}
+
+
+def _remove_alike(search: Search, tasks: Tasks) -> tuple[list[dict[str, Any] | None], int]:
     parts = parts_of(search.observations, PART_ROWS)
     if not parts:
         return [], 0
     repeats = Repeats.planned(parts, search.observations.rows, search.between / "same")
-    pairs = _alike(search, parts, _members(search, parts, repeats), repeats)
-    found = remove(pairs, rule, search.threshold, search.tasks, search.between, search.work)
-    search.tasks.map("clear", clear, [search.between])
+    pairs = _alike(search, parts, _members(search, parts, repeats, tasks), repeats, tasks)
+    found = remove(pairs, search.rule, search.threshold, tasks, search.between, search.work)
+    tasks.map("clear", clear, [search.between])
     return found
 
 
-def _members(search: Search, parts: list[ObservedPart], repeats: Repeats) -> Shuffle:
+def _members(search: Search, parts: list[ObservedPart], repeats: Repeats, tasks: Tasks) -> Shuffle:
     """Shuffle digests and band hashes, and then the documents that share one of these with another."""
     writers, ranges = len(parts), Ranges.of(parts)
     held = search.between / "held"
     texts = [SendTexts(part, number, repeats, held) for number, part in enumerate(parts)]
-    search.tasks.map("texts", send_texts, texts)
-    repeats.group(search.tasks)
+    tasks.map("texts", send_texts, texts)
+    repeats.group(tasks)
     bands = Shuffle(search.between / "bands", pieces_of(search.observations.rows * search.bands, BAND_ROWS))
     sends = [ScatterBands(number, repeats, held, bands) for number in range(writers)]
-    search.tasks.map("bands", scatter_bands, sends)
+    tasks.map("bands", scatter_bands, sends)
     shared = Shuffle(search.between / "shared", writers)
     shares = [ShareBuckets(number, writers, bands, shared, ranges) for number in range(bands.partitions)]
-    memberships = sum(search.tasks.map("buckets", share_buckets, shares))
+    memberships = sum(tasks.map("buckets", share_buckets, shares))
     bands.delete(writers)
     members = Shuffle(search.between / "members", pieces_of(memberships, MEMBER_ROWS))
     joins = [
         ScatterMembers(number, bands.partitions, shared, held, search.skipped, members, REPRESENTATIVES)
         for number in range(writers)
     ]
-    search.tasks.map("members", scatter_members, joins)
+    tasks.map("members", scatter_members, joins)
     shared.delete(bands.partitions)
     for number in range(writers):
         held.delete(part_file(number))
     return members
 
 
-def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats: Repeats) -> Pairs:
+def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats: Repeats, tasks: Tasks) -> Pairs:
     """Cut buckets into tiles, bring each block of them the shingle sets it needs, and compare."""
     writers, ranges = len(parts), Ranges.of(parts)
     blocks, asked = search.between / "blocks", Shuffle(search.between / "asked", writers)
@@ -128,7 +140,7 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
         MakeTiles(number, writers, members, blocks, asked, ranges, REPRESENTATIVES, TASK_SHINGLES)
         for number in range(members.partitions)
     ]
-    counts = search.tasks.map("tiles", make_tiles, cuts)
+    counts = tasks.map("tiles", make_tiles, cuts)
     members.delete(writers)
     first_block, total = np.cumsum([0, *counts[:-1]]), sum(counts)
     sets = Shuffle(search.between / "sets", total)
@@ -136,7 +148,7 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
         SendSets(number, members.partitions, asked, first_block, search.corpus, search.ngram, sets, SENT_SHINGLES)
         for number in range(writers)
     ]
-    pieces = tuple(search.tasks.map("sets", send_sets, sends))
+    pieces = tuple(tasks.map("sets", send_sets, sends))
     asked.delete(members.partitions)
     edges, interest = Shuffle(search.between / "edges", writers), Shuffle(search.between / "interest", writers)
     compares = [
@@ -155,7 +167,7 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
         for partition, count in enumerate(counts)
         for block in range(count)
     ]
-    search.tasks.map("compare", compare, compares)
+    tasks.map("compare", compare, compares)
     sets.delete(pieces)
     for partition in range(members.partitions):
         blocks.delete(block_file(partition))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus import Corpus, LocalTasks, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, clean_text
 from pipeline.errors import UserError
 from pipeline.guard import guard
-from pipeline.shuffle import parts_of
+from pipeline.shuffle import SMALL, parts_of
 from pipeline.stage import MapStage, Outcome, Removal, StageFault
 from pipeline.storage import Folder
 from stages.dedup.duplicates import write_notes
@@ -147,10 +147,15 @@ class Mix(CorpusStage):
         Raises:
             UserError: weights or fractions do not name the sources that the corpus has.
         """
-        parts = parts_of(observations, PART_ROWS)
-        available = totals(parts, tasks, work / "between")
+        between, small = work / "between", observations.rows <= SMALL
+        task = _Task(observations, between)
+        (available,) = tasks.map("sources", _totals, [task]) if small else (_totals(task, tasks),)
         wanted, notes = self.wanted(available)
-        found = shares(parts, available, wanted, tasks, work / "between")
+        task = _Task(observations, between, tuple(available.items()), tuple(wanted.items()))
+        if small:
+            found = {name: Share.of(values) for name, values in tasks.map("cuts", _shares_alone, [task])[0].items()}
+        else:
+            found = _shares(task, tasks)
         write_notes(work, [*notes, *_shortfalls(found, wanted)])
         rates = {source: share.rate for source, share in found.items()}
         limits = {source: share.limits for source, share in found.items() if share.limits}
@@ -184,6 +189,27 @@ class Mix(CorpusStage):
                 f"{total:,}; a smaller weight for it, or target_bytes, takes more of the others"
             )
         return {source: min(round(total * weight), available[source]) for source, weight in weights.items()}, notes
+
+
+@dataclass(frozen=True)
+class _Task:
+    observations: Observations
+    between: Folder
+    available: tuple[tuple[str, int], ...] = ()
+    wanted: tuple[tuple[str, int], ...] = ()
+
+
+def _totals(task: _Task, tasks: Tasks | None = None) -> dict[str, int]:
+    return totals(parts_of(task.observations, PART_ROWS), tasks or LocalTasks(), task.between)
+
+
+def _shares(task: _Task, tasks: Tasks) -> dict[str, Share]:
+    parts = parts_of(task.observations, PART_ROWS)
+    return shares(parts, dict(task.available), dict(task.wanted), tasks, task.between)
+
+
+def _shares_alone(task: _Task) -> dict[str, Any]:
+    return {name: asdict(share) for name, share in _shares(task, LocalTasks()).items()}
 
 
 def _largest(available: Mapping[str, int], weights: Mapping[str, float]) -> int:

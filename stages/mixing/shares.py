@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -51,6 +52,12 @@ class Share:
     rate: float
     taken: int
     limits: tuple[tuple[float, int], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Share:
+        """Return the share that ``dataclasses.asdict`` made `values` of, perhaps by way of JSON."""
+        limits = tuple((float(start), int(most)) for start, most in values["limits"])
+        return cls(values["rate"], values["taken"], limits)
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,7 @@ def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(
         patch.setattr(search, "REPRESENTATIVES", first)
         patch.setattr(buckets, "CROWDS", 1)
         one = run(MinHashDedup(), [documents(texts, ids)], tmp_path_factory.mktemp("one"))
+        patch.setattr(search, "SMALL", 0)
         patch.setattr(search, "TASK_SHINGLES", 300)
         patch.setattr(search, "SENT_SHINGLES", 200)
         patch.setattr(search, "PART_ROWS", 15)

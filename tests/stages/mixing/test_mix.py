@@ -248,6 +248,7 @@ def test_parts_are_merged_to_what_one_part_gives(tmp_path, monkeypatch):
     shards = [corpus(seed, 30, 10) for seed in range(5)]
     stage = Mix(weights={"web": 2, "books": 1}, target_bytes=6000)
     one = run(stage, shards, tmp_path / "one")
+    monkeypatch.setattr(mix, "SMALL", 0)
     monkeypatch.setattr(mix, "PART_ROWS", 10)
     assert run(stage, shards, tmp_path / "many") == one
 
