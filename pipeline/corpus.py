@@ -85,6 +85,15 @@ class Observations:
 
     def read(self, shard: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was observed of `shard`, or `columns` of it, positions those of the corpus."""
+        return self.read_without(self.gone_in(shard, shard + 1), shard, columns)
+
+    def gone_in(self, first: int, last: int) -> np.ndarray:
+        """Return int64, ascending: the positions in shards `first` to `last` (not included) that are not read here."""
+        found = [decision.positions(folder, first, last) for decision, folder in self.gone]
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *found]))
+
+    def read_without(self, gone: np.ndarray, shard: int, columns: Sequence[str] | None) -> pa.Table:
+        """Return what `read` does, given the positions that are `gone` of a run of shards that `shard` is one of."""
         wanted = None if columns is None else list(columns)
         filtered = bool(self.gone) and wanted is not None and "position" not in wanted
         asked = [*(wanted or ()), "position"] if filtered else wanted
@@ -93,10 +102,10 @@ class Observations:
             positions = np.asarray(table["position"]) | (shard << POSITION_BITS)
             place = table.schema.get_field_index("position")
             table = table.set_column(place, "position", pa.array(positions, pa.int64()))
-            for decision, folder in self.gone:
-                left = ~np.isin(positions, np.asarray(decision.of_shard(folder, shard)["position"]))
-                if not left.all():
-                    table, positions = table.filter(pa.array(left)), positions[left]
+            low, high = np.searchsorted(gone, [shard << POSITION_BITS, (shard + 1) << POSITION_BITS])
+            left = ~np.isin(positions, gone[low:high])
+            if not left.all():
+                table = table.filter(pa.array(left))
         return table.select(wanted) if filtered else table
 
     def parts(self, rows: int) -> list[ObservedPart]:
@@ -130,7 +139,8 @@ class ObservedPart:
 
     def tables(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield what was observed of each shard."""
-        return (self.observations.read(shard, columns) for shard in range(self.first, self.last))
+        gone = self.observations.gone_in(self.first, self.last)
+        return (self.observations.read_without(gone, shard, columns) for shard in range(self.first, self.last))
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was observed of all of them."""

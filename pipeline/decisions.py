@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -127,6 +127,12 @@ class DropPositions(MapStage):
         """Return the rows (`DROP_SCHEMA`, sorted by position) that concern `shard`."""
         return _of_shard(work, self.digest, shard)
 
+    def positions(self, work: Folder, first: int, last: int) -> np.ndarray:
+        """Return int64, ascending: the positions to drop in shards `first` to `last` (not included)."""
+        start, end = first << POSITION_BITS, last << POSITION_BITS
+        found = [np.asarray(rows["position"]) for rows in _between(work, self.digest, start, end, ("position",))]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
     def apply(self, batch: Batch) -> Outcome:
         """Drop the named documents of `batch`; it must come from the corpus that was decided on."""
         if batch.folder is None:
@@ -169,14 +175,21 @@ def _checked(work: Folder, file: DropFile) -> tuple[pq.ParquetFile, np.ndarray]:
 
 @lru_cache(maxsize=4)
 def _of_shard(work: Folder, digest: str, shard: int) -> pa.Table:
-    start, end = shard << POSITION_BITS, (shard + 1) << POSITION_BITS
-    pieces = []
-    for file in _index(work, digest):
-        if file.first <= shard <= file.last:
-            parquet, lasts = _checked(work, file)
-            first, last = np.searchsorted(lasts, [start, end])
-            groups = list(range(int(first), min(int(last) + 1, len(lasts))))
-            rows = parquet.read_row_groups(groups)
-            low, high = np.searchsorted(np.asarray(rows["position"]), [start, end])
-            pieces.append(rows.slice(low, high - low))
+    pieces = _between(work, digest, shard << POSITION_BITS, (shard + 1) << POSITION_BITS, None)
     return pa.concat_tables([DROP_SCHEMA.empty_table(), *pieces])
+
+
+def _between(work: Folder, digest: str, start: int, end: int, columns: tuple[str, ...] | None) -> Iterator[pa.Table]:
+    """Yield the rows of positions from `start` to `end` (not included), file by file."""
+    for file in _index(work, digest):
+        if file.first <= (end - 1) >> POSITION_BITS and start >> POSITION_BITS <= file.last:
+            _, lasts = _checked(work, file)
+            first, last = np.searchsorted(lasts, [start, end])
+            rows = _groups(work, file, int(first), min(int(last) + 1, len(lasts)), columns)
+            low, high = np.searchsorted(np.asarray(rows["position"]), [start, end])
+            yield rows.slice(low, high - low)
+
+
+@lru_cache(maxsize=2)  # many small shards lie in one row group
+def _groups(work: Folder, file: DropFile, first: int, last: int, columns: tuple[str, ...] | None) -> pa.Table:
+    return _checked(work, file)[0].read_row_groups(list(range(first, last)), columns=columns)

@@ -1,19 +1,20 @@
 """Rows brought to where they are grouped: written once by tasks, by destination, and read once by the destination's task.
 
-Each writing task leaves one Arrow IPC file in which destination n is record batch n: a run inside a file, never a file
-for each pair of writer and reader. The process that decides only knows how many writers and destinations there are.
+Each writing task leaves one file in which destination n is run n, never a file for each pair of writer and reader. The
+process that decides only knows how many writers and destinations there are.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.corpus import Observations, ObservedPart
+from pipeline.corpus import Observations, ObservedPart, Tasks
 from pipeline.documents import POSITION_BITS
 from pipeline.storage import Folder
 
@@ -79,26 +80,47 @@ def clear(folder: Folder) -> int:
 
 
 def _name(writer: int, piece: int) -> str:
-    return f"{writer:07d}-{piece:04d}.arrow"
+    return f"{writer:07d}-{piece:04d}.runs"
 
 
 def write_runs(folder: Folder, name: str, rows: pa.Table, counts: np.ndarray) -> None:
-    """Write `rows` as file `name`: the first ``counts[0]`` of them are run 0, the next ``counts[1]`` run 1, and so on."""
-    sink = io.BytesIO()
+    """Write `rows` as file `name`: the first ``counts[0]`` of them are run 0, the next ``counts[1]`` run 1, and so on.
+
+    The file: the schema, an Arrow IPC stream for each run that has rows, and uint64 where each of them begins and the last
+    ends. So a run costs its reader two reads, however many runs there are.
+    """
     rows = rows.combine_chunks()
-    with pa.ipc.new_file(sink, rows.schema) as file:
-        start = 0
-        for count in counts.tolist():
-            batches = rows.slice(start, count).to_batches()
-            file.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], rows.schema))
+    sink = io.BytesIO(rows.schema.serialize().to_pybytes())
+    sink.seek(0, io.SEEK_END)
+    begins = np.empty(len(counts) + 1, np.uint64)
+    start = 0
+    for run, count in enumerate(counts.tolist()):
+        begins[run] = sink.tell()
+        if count:
+            with pa.ipc.new_stream(sink, rows.schema) as stream:
+                stream.write_table(rows.slice(start, count))
             start += count
+    begins[-1] = sink.tell()
+    sink.write(begins.tobytes() + np.uint64(len(counts)).tobytes())
     folder.put(name, sink.getvalue())
 
 
 def read_run(folder: Folder, name: str, run: int) -> pa.Table:
-    """Return run number `run` of a file that `write_runs` wrote; nothing else of it is read."""
+    """Return run number `run` of a file that `write_runs` wrote; little else of it is read."""
     with folder.open(name) as source:
-        return pa.Table.from_batches([pa.ipc.open_file(source).get_batch(run)])
+        end = source.seek(0, io.SEEK_END)
+        runs = _numbers(source, end - 8, 1)[0]
+        begin, stop = _numbers(source, end - 8 * (runs + 2 - run), 2)
+        if begin == stop:
+            source.seek(0)
+            return pa.ipc.read_schema(source).empty_table()
+        source.seek(begin)
+        return pa.ipc.open_stream(source.read(stop - begin)).read_all()
+
+
+def _numbers(source: BinaryIO, at: int, count: int) -> list[int]:
+    source.seek(at)
+    return np.frombuffer(source.read(8 * count), np.uint64).tolist()
 
 
 @dataclass(frozen=True)
@@ -120,6 +142,10 @@ class Ranges:
         return np.searchsorted(np.array(self.firsts, np.int64), positions >> POSITION_BITS, side="right") - 1
 
 
+SMALL = 50_000
+"""A corpus of no more documents is decided on in one task: rounds of tasks would take longer than the work itself."""
+
+
 def parts_of(observations: Observations, rows: int, least: int = 4, small: int = 5_000) -> list[ObservedPart]:
     """Return the observations in parts of at most about `rows` documents.
 
@@ -137,3 +163,53 @@ def pieces_of(rows: int, limit: int, least: int = 4, small: int = 50_000) -> int
 def by_range(keys: np.ndarray, partitions: int) -> np.ndarray:
     """Return int64: the range of each of `keys`, uint64 and even over all values, where `partitions` cut them evenly."""
     return ((keys >> np.uint64(32)) * np.uint64(partitions) >> np.uint64(32)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Tables ``number-level`` of `folder`, numbers `first` to `last` (not included), to be made one of the next level."""
+
+    folder: Folder
+    level: int
+    first: int
+    last: int
+    number: int
+
+    def read(self) -> pa.Table:
+        """Return the tables, one after the other."""
+        return pa.concat_tables(
+            [read_run(self.folder, merge_file(number, self.level), 0) for number in range(self.first, self.last)]
+        )
+
+    def write(self, table: pa.Table) -> int:
+        """Leave what they come to."""
+        return put_merged(self.folder, self.number, table, self.level + 1)
+
+
+def merge_file(number: int, level: int) -> str:
+    """Return the name of a table on its way up the tree."""
+    return f"{number:07d}-{level}.runs"
+
+
+def put_merged(folder: Folder, number: int, table: pa.Table, level: int = 0) -> int:
+    """Leave `table` in `folder` for `merge_tree`, the leaf of task `number`; return its rows."""
+    write_runs(folder, merge_file(number, level), table, np.array([table.num_rows]))
+    return table.num_rows
+
+
+def merge_tree(
+    tasks: Tasks, name: str, function: Callable[[Merge], int], folder: Folder, leaves: int, fan: int = 64
+) -> pa.Table:
+    """Merge the tables that `leaves` tasks have left in `folder`, `fan` in a task, until one is left, and return it.
+
+    Args:
+        function: reads a `Merge`, writes what it comes to and returns its rows.
+    """
+    level, count = 0, leaves
+    while count > 1 or level == 0:
+        merges = [
+            Merge(folder, level, at, min(at + fan, count), number) for number, at in enumerate(range(0, count, fan))
+        ]
+        tasks.map(f"{name}, level {level + 1}", function, merges)
+        level, count = level + 1, len(merges)
+    return read_run(folder, merge_file(0, level), 0)

@@ -15,8 +15,10 @@ from pipeline.guard import guard
 from pipeline.stage import Drop, MapStage, Outcome, Removal, StageFault, Verdict
 from pipeline.storage import digest_file
 from stages.decontamination.evaluation_sets import read_items, set_name
+from stages.decontamination.index_file import index_for
 from stages.decontamination.ngram_index import NgramIndex, build_index
-from stages.text.shingles import utf8_of, utf8_of_text
+from stages.decontamination.passages import SetCounts
+from stages.text.units import fold_table, unicode_version, utf8_of, utf8_of_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,7 @@ class Decontaminate(MapStage):
     Every text of an item is a passage; so is what follows each label of a prompt ("Question: ..."), and so are all
     texts of an item together where each alone is shorter than an n-gram. A document is contaminated when it holds
     at least `min_share` of a passage's n-grams, or a passage of fewer than `ngram` but at least `min_words` words
-    as a whole. Case, punctuation, accents, white space and line breaks make no difference, so a page that wraps
+    as a whole. Case, punctuation, accents, normal form, white space and line breaks make no difference, so a page that wraps
     its lines elsewhere is found too (what a rule by paragraphs loses: marin issue 6852). N-grams without a letter
     or with fewer than four different words count nowhere, nor do those that more than `max_items` passages of a
     set share: templates and boilerplate (marin issue 7126). Hits are compared word by word, so that no
@@ -39,6 +41,7 @@ class Decontaminate(MapStage):
     )
     only_drops: ClassVar[bool] = True
     path_fields: ClassVar[tuple[str, ...]] = ("evals",)
+    version: ClassVar[int] = 2
     evals: tuple[str, ...] = ()
     """Evaluation sets: .jsonl, .json, .csv, .tsv or .parquet, also as .gz or .zst. One item a line or row."""
     fields: tuple[str, ...] = ()
@@ -63,33 +66,52 @@ class Decontaminate(MapStage):
                 raise StageFault(key, f"must be at least 1; got {getattr(self, key)}")
         if not self.evals:
             raise StageFault("evals", 'names no evaluation set; give paths such as ["evals/*.jsonl"]')
-        for path in self.evals:
-            self._check_file(path)
-
-    def _check_file(self, path: str) -> None:
         try:
-            texts = sum(len(item.texts) for item in read_items(path, self.fields))
+            sets = self.index.sets
         except InputError as error:
             raise StageFault("evals", str(error)) from error
-        if texts == 0 and self.fields:
+        for path, counts in zip(self.evals, sets, strict=True):
+            self._check_set(path, counts)
+
+    def _check_set(self, path: str, counts: SetCounts) -> None:
+        if counts.texts == 0 and self.fields:
             raise StageFault("fields", f"none of {', '.join(self.fields)} is a key with text in {path}")
-        if texts == 0:
+        if counts.texts == 0:
             raise StageFault("evals", f"{path} holds no text: no item, or items without a text value")
+        if counts.found == 0:
+            raise StageFault(
+                "evals",
+                f"{path}: none of its {counts.items:,} items can be looked for, {counts.short:,} are too short (min_words = "
+                f"{self.min_words}) and the others all alike (max_items = {self.max_items}); give another file or `fields`",
+            )
+
+    def notes(self) -> list[str]:
+        """Return, for each evaluation set, how many of its items are looked for."""
+        return [
+            f"{counts.name}: {counts.found:,} of {counts.items:,} items are looked for"
+            + (f"; {counts.short:,} are too short" if counts.short else "")
+            for counts in self.index.sets
+        ]
 
     def resources(self) -> Mapping[str, str]:
-        """The SHA-256 of every evaluation set."""
-        return {f"{number}:{set_name(path)}": _digest(path) for number, path in enumerate(self.evals)}
+        """The SHA-256 of every evaluation set, and the version of Unicode."""
+        sets = {f"{number}:{set_name(path)}": _digest(path) for number, path in enumerate(self.evals)}
+        return {**sets, **unicode_version()}
+
+    def load(self) -> None:
+        """Map the index into memory, or build it."""
+        fold_table()
+        _ = self.index
 
     @property
     def index(self) -> NgramIndex:
-        """The index of the evaluation sets, built once per process."""
+        """The index of the evaluation sets, built once for all processes (see `stages.decontamination.index_file`)."""
         return _index(self.evals, self.fields, self.ngram, self.min_words, self.max_items)
 
     def apply(self, batch: Batch) -> Outcome:
         """Drop the contaminated documents of `batch`: one kernel call finds the few that need a closer look."""
         if len(batch) == 0:
             return Outcome(batch)
-        guard.idle()  # no document is to blame for the time that the index takes to build
         index = self.index
         guard.working_on(int(batch.numbers[0]), batch=True)
         rows, hits, places = index.scan(*utf8_of(batch.data.column("text")))
@@ -146,10 +168,15 @@ class Decontaminate(MapStage):
         return index.text[start:end].tobytes().decode()
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _index(evals: tuple[str, ...], fields: tuple[str, ...], ngram: int, min_words: int, max_items: int) -> NgramIndex:
-    sets = ((set_name(path), read_items(path, fields)) for path in evals)
-    return build_index(sets, ngram, min_words, max_items)
+    def build() -> NgramIndex:
+        sets = ((set_name(path), read_items(path, fields)) for path in evals)
+        return build_index(sets, ngram, min_words, max_items)
+
+    files = [[set_name(path), _digest(path)] for path in evals]
+    parameters = [list(fields), ngram, min_words, max_items]
+    return index_for({"files": files, "parameters": parameters, **unicode_version()}, build)
 
 
 @lru_cache(maxsize=256)

@@ -17,6 +17,7 @@ import zstandard
 
 from pipeline.errors import InputError
 from pipeline.storage import open_input
+from stages.decontamination import delimited, json_shapes
 
 ID_KEYS = ("id", "task_id", "question_id", "qid")
 """Keys whose value names an item; where there is none it is called by its number in the file, from 0."""
@@ -64,6 +65,8 @@ def _is_below(key: str, name: str) -> bool:
 
 def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text in a parsed JSON value with the path of its key; the places in a list are not part of it."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -83,7 +86,7 @@ def _records(path: str) -> Iterator[Any]:
                     yield from batch.to_pylist()
                 return
             text = io.TextIOWrapper(io.BufferedReader(_unpacked(raw, path)), "utf-8-sig", newline="")  # type: ignore[type-var]
-            yield from _rows(text, kind, path)
+            yield from _parsed(text, kind, path)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowException, zstandard.ZstdError) as error:
         raise InputError(f"cannot read {path} to its end: {' '.join(str(error).split())[:200]}") from error
 
@@ -106,10 +109,9 @@ def _zstd_frames(data: bytes) -> Iterator[bytes]:
         data = frame.unused_data
 
 
-def _rows(text: io.TextIOWrapper, kind: str, path: str) -> Iterator[Any]:
+def _parsed(text: io.TextIOWrapper, kind: str, path: str) -> Iterator[Any]:
     if kind in (".csv", ".tsv"):
-        csv.field_size_limit(1 << 30)
-        yield from csv.DictReader(text, delimiter="\t" if kind == ".tsv" else ",")
+        yield from delimited.rows(text.read(), kind)
         return
     if kind not in ("", ".jsonl", ".ndjson", ".json", ".txt"):
         raise InputError(
@@ -120,9 +122,16 @@ def _rows(text: io.TextIOWrapper, kind: str, path: str) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            if first and kind == ".json" and (line.lstrip()[0] == "[" or not _is_json(line)):
-                whole = json.loads(line + text.read())  # one value over the whole file, not one a line
-                yield from whole if isinstance(whole, list) else [whole]
+            if first and kind == ".json":
+                rest = text.read()
+                if not rest.strip() or line.lstrip()[0] == "[" or not _is_json(line):
+                    yield from json_shapes.items(json.loads(line + rest))  # one value over the whole file
+                    return
+                yield json.loads(line)
+                for below, other in enumerate(rest.splitlines(), number + 1):
+                    number = below
+                    if other.strip():
+                        yield json.loads(other)
                 return
             yield json.loads(line)
         except ValueError as error:

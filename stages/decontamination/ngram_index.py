@@ -9,8 +9,9 @@ import numpy as np
 from numba import njit
 
 from stages.decontamination.evaluation_sets import Item
-from stages.decontamination.passages import Folded, Passage, fold_texts, passages_of
-from stages.text.shingles import fold, fold_table, roll, unit_hashes
+from stages.decontamination.passages import Folded, Passage, SetCounts, fold_texts, passages_of
+from stages.text.shingles import roll, unit_hashes
+from stages.text.units import fold, fold_table, room
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class NgramIndex:
 
     Attributes:
         passages: the indexed texts.
+        sets: counts of each evaluation set, in their order.
         text: uint8, folded bytes of all passages.
         gram_at: int64, shape (G, 2): where in `text` each n-gram stands once.
         owners_from, owners: passages that hold n-gram g are ``owners[owners_from[g]:owners_from[g + 1]]``.
@@ -33,6 +35,7 @@ class NgramIndex:
     ngram: int
     prefix: int
     passages: tuple[Passage, ...]
+    sets: tuple[SetCounts, ...]
     text: np.ndarray
     gram_at: np.ndarray
     owners_from: np.ndarray
@@ -51,7 +54,7 @@ class NgramIndex:
         text holds, and from which of its units on. Every hit has been compared word by word.
 
         Args:
-            data, offsets: texts as `stages.text.shingles.utf8_of` gives them.
+            data, offsets: texts as `stages.text.units.utf8_of` gives them.
         """
         return scan(
             data, offsets, self.ngram, self.prefix, fold_table(), self.text, self.gram_at, self.slots, self.bits,
@@ -68,21 +71,23 @@ def build_index(sets: Iterable[tuple[str, Iterable[Item]]], ngram: int, min_word
         max_items: a text of more items, or an n-gram of more passages, of one set is a template and not indexed.
     """
     passages: list[Passage] = []
+    counted: list[SetCounts] = []
     pieces = [_Piece.empty()]
     for name, items in sets:
-        names, folded, chosen = passages_of(name, items, ngram, min_words, max_items)
+        names, folded, chosen, counts = passages_of(name, items, ngram, min_words, max_items)
+        counted.append(counts)
         pieces.append(_piece(folded, chosen, ngram, max_items, len(passages), sum(len(p.text) for p in pieces)))
         passages += names
     whole = _Piece(*(np.concatenate(arrays) for arrays in zip(*(vars(p).values() for p in pieces), strict=True)))
     pieces.clear()  # their memory is of use below
-    whole.text.flags.writeable = False  # as all bytes that kernels read
     order = np.lexsort((whole.owners, whole.keys))
     keys, first = np.unique(whole.keys[order], return_index=True)
     short = np.flatnonzero(whole.is_short)
-    return NgramIndex(
+    index = NgramIndex(
         ngram=ngram,
         prefix=min_words,
         passages=tuple(passages),
+        sets=tuple(counted),
         text=whole.text,
         gram_at=whole.at[order[first]],
         owners_from=np.append(first, len(order)).astype(np.int64),
@@ -92,6 +97,10 @@ def build_index(sets: Iterable[tuple[str, Iterable[Item]]], ngram: int, min_word
         **_short_table(whole.text, whole.spans, short, min_words),
         short_at=whole.spans,
     )
+    for value in vars(index).values():  # as where it is mapped from a file, or kernels are compiled for both
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return index
 
 
 @dataclass(frozen=True)
@@ -199,14 +208,9 @@ def scan(
 ):
     """See `NgramIndex.scan`."""
     rows = len(offsets) - 1
-    longest = 0
-    for row in range(rows):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    out = np.empty(2 * longest + 4, np.uint8)
-    starts = np.empty(longest // 2 + 2, np.int32)
-    ends = np.empty(longest // 2 + 2, np.int32)
-    words = np.empty(longest // 2 + 2, np.uint64)
-    hashes = np.empty(longest // 2 + 2, np.uint64)
+    out, starts, ends = room(offsets)
+    words = np.empty(len(starts), np.uint64)
+    hashes = np.empty(len(starts), np.uint64)
     found = np.empty((16, 3), np.int64)
     count = 0
     for row in range(rows):

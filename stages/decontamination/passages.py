@@ -14,7 +14,8 @@ from numba import njit
 
 from pipeline.documents import clean_text
 from stages.decontamination.evaluation_sets import Item
-from stages.text.shingles import fold, fold_table, ngram_hashes, utf8_of
+from stages.text.shingles import ngram_hashes
+from stages.text.units import fold, fold_table, room, utf8_of
 
 MIN_DISTINCT = 4
 """Different units that an n-gram must have to tell one text from another (as in allenai/decon)."""
@@ -36,9 +37,26 @@ class Passage:
     field: str
 
 
+@dataclass(frozen=True, slots=True)
+class SetCounts:
+    """What is looked for of one evaluation set.
+
+    Attributes:
+        items, texts: in the set.
+        found: items that are looked for.
+        short: items of which no text is long enough; the rest are templates.
+    """
+
+    name: str
+    items: int
+    texts: int
+    found: int
+    short: int
+
+
 @dataclass(frozen=True)
 class Folded:
-    """Texts folded to units (see `stages.text.shingles`), flat. T texts, G n-grams.
+    """Texts folded to units (see `stages.text.units`), flat. T texts, G n-grams.
 
     Attributes:
         text: uint8, the folded bytes of all texts.
@@ -85,8 +103,8 @@ def sections(text: str) -> list[str]:
 
 def passages_of(
     name: str, items: Iterable[Item], ngram: int, min_words: int, max_items: int
-) -> tuple[list[Passage], Folded, np.ndarray]:
-    """Return the distinct passages of one set, texts folded, and which of those texts each passage is (int64).
+) -> tuple[list[Passage], Folded, np.ndarray, SetCounts]:
+    """Return the distinct passages of one set, texts folded, which of those texts each passage is (int64), and counts.
 
     Every text of an item is a passage, and each labelled section of it; so are all texts of an item together
     where none of them alone has `ngram` units. Of shorter texts only those are passages that stand for their item:
@@ -106,6 +124,7 @@ def passages_of(
     units = folded.units.tolist()
     counts: Counter[int] = Counter()
     found: dict[int, Passage] = {}
+    by_item: list[list[int]] = []
     for item, parts in owned:
         longest = max((units[number] for field, number in parts if field != ALL), default=0)
         short = _stand_for_item(item, parts, texts, units, longest)
@@ -115,10 +134,19 @@ def passages_of(
             if wanted and fit[number]:
                 chosen.setdefault(same[number], field)
         counts.update(chosen.keys())
+        by_item.append(list(chosen))
         for number, field in chosen.items():
             found.setdefault(number, Passage(name, item.name, field))
     kept = [number for number in found if counts[number] <= max_items]
-    return [found[number] for number in kept], folded, np.array(kept, np.int64)
+    looked_for = set(kept)
+    of_set = SetCounts(
+        name,
+        items=len(owned),
+        texts=sum(len(item.texts) for item, _ in owned),
+        found=sum(not looked_for.isdisjoint(chosen) for chosen in by_item),
+        short=sum(not chosen for chosen in by_item),
+    )
+    return [found[number] for number in kept], folded, np.array(kept, np.int64), of_set
 
 
 def _stand_for_item(
@@ -164,25 +192,19 @@ def _first_of_same(folded: Folded) -> list[int]:
 def _fold_all(data, offsets, n, table, least_distinct):
     """Return the arrays of `Folded`."""
     rows = len(offsets) - 1
-    room = 0
-    longest = 0
-    for row in range(rows):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-        room += (offsets[row + 1] - offsets[row]) // 2 + 2
-    out = np.empty(2 * longest + 4, np.uint8)
-    starts = np.empty(longest // 2 + 2, np.int32)
-    ends = np.empty(longest // 2 + 2, np.int32)
-    scratch = np.empty(longest // 2 + 2, np.uint64)
-    single = np.empty(longest // 2 + 2, np.uint64)
-    letter = np.empty(longest // 2 + 2, np.bool_)
-    text = np.empty(4 * room, np.uint8)
+    most = offsets[rows] - offsets[0] + 2 * rows
+    out, starts, ends = room(offsets)
+    scratch = np.empty(len(starts), np.uint64)
+    single = np.empty(len(starts), np.uint64)
+    letter = np.empty(len(starts), np.bool_)
+    text = np.empty(4 * most, np.uint8)
     bounds = np.zeros(rows + 1, np.int64)
     counts = np.zeros(rows, np.int64)
     weights = np.zeros(rows, np.float64)
     grams = np.zeros(rows + 1, np.int64)
-    hashes = np.empty(room, np.uint64)
-    at = np.empty((room, 2), np.int64)
-    telling = np.zeros(room, np.bool_)
+    hashes = np.empty(most, np.uint64)
+    at = np.empty((most, 2), np.int64)
+    telling = np.zeros(most, np.bool_)
     for row in range(rows):
         units = fold(data, offsets[row], offsets[row + 1], table, out, starts, ends)
         size = ends[units - 1] if units else 0

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numba import njit
 
 from pipeline.corpus import ObservedPart
-from pipeline.shuffle import Ranges, Shuffle, by_range, write_runs
+from pipeline.shuffle import Ranges, Shuffle, by_range, read_run, write_runs
 from pipeline.storage import Folder
 from stages.dedup.same_text import Repeats
 from stages.dedup.tiles import cut_tiles, home_pairs
@@ -50,23 +50,46 @@ def bands_of(column: pa.ChunkedArray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class ScatterBands:
-    """Send the band hashes of one part's documents, those that repeat another's text left out, to ranges of hashes."""
+class SendTexts:
+    """Send the digests of one part's documents to who finds repeats, and hold what later steps need of the others.
+
+    Attributes:
+        held: folder of a file for each part: id, size and band hashes of its documents, a text that repeats in it once.
+    """
 
     part: ObservedPart
     number: int
     repeats: Repeats
+    held: Folder
+
+
+def send_texts(task: SendTexts) -> int:
+    """Return how many documents are held."""
+    table = task.part.read(["position", "id", "shingles", "high", "low", "bands"])
+    first = task.repeats.send(task.number, pl.DataFrame(table.drop_columns(["bands"])))
+    kept = np.isin(np.asarray(table["position"]), first["position"].to_numpy())
+    held = table.filter(pa.array(kept)).select(["position", "id", "shingles", "bands"])
+    write_runs(task.held, part_file(task.number), held, np.array([held.num_rows]))
+    return held.num_rows
+
+
+@dataclass(frozen=True)
+class ScatterBands:
+    """Send the band hashes of one part's documents, those left out that repeat a text, to ranges of hashes."""
+
+    number: int
+    repeats: Repeats
+    held: Folder
     bands: Shuffle
 
 
 def scatter_bands(task: ScatterBands) -> int:
     """Return how many hashes were sent."""
-    table = task.part.read(["position", "bands"])
+    table = read_run(task.held, part_file(task.number), 0)
     positions, hashes = np.asarray(table["position"]), bands_of(table["bands"])
     first = ~np.isin(positions, task.repeats.of_part(task.number)["position"].to_numpy())
     positions, hashes = positions[first], hashes[first]
-    bands = hashes.shape[1]
-    rows = pa.table({"bucket": hashes.reshape(-1), "position": np.repeat(positions, bands)})
+    rows = pa.table({"bucket": hashes.reshape(-1), "position": np.repeat(positions, hashes.shape[1])})
     return task.bands.write(task.number, rows, by_range(np.asarray(rows["bucket"]), task.bands.partitions))
 
 
@@ -96,14 +119,24 @@ def share_buckets(task: ShareBuckets) -> int:
     return task.shared.write(task.partition, table, task.ranges.number(np.asarray(table["position"])))
 
 
+CROWDS = 3
+"""In so many buckets of many is a document looked for; near copies of a page of which there are thousands share all."""
+
+
 @dataclass(frozen=True)
 class ScatterMembers:
-    """Send the documents of one part that share buckets to each of these, with id and what tells pairs apart."""
+    """Send the documents of one part that share buckets to each of these, with id and what tells pairs apart.
 
-    part: ObservedPart
+    Attributes:
+        few: a bucket of more documents is one of many.
+        skipped: folder of a file for each part: documents that are not looked for in all of their buckets.
+    """
+
     number: int
     writers: int
     shared: Shuffle
+    held: Folder
+    skipped: Folder
     members: Shuffle
     few: int
 
@@ -114,21 +147,30 @@ def scatter_members(task: ScatterMembers) -> int:
     position, bucket = np.asarray(shared["position"]), np.asarray(shared["bucket"])
     order = np.lexsort((bucket, position))
     position, bucket, few = position[order], bucket[order], np.asarray(shared["size"])[order] <= task.few
-    observed = task.part.read(["position", "id", "shingles"])
-    known = np.asarray(observed["position"])
-    at = pa.array(np.searchsorted(known, position))
+    wanted = few | (_rank_in_run(position, ~few) < CROWDS)
+    skipped = pa.table({"position": np.unique(position[~wanted])})
+    write_runs(task.skipped, part_file(task.number), skipped, np.array([skipped.num_rows]))
+    position, bucket, few = position[wanted], bucket[wanted], few[wanted]
+    held = read_run(task.held, part_file(task.number), 0)
+    at = pa.array(np.searchsorted(np.asarray(held["position"]), position))
     bounds, earlier = _earlier(position, bucket, few)
     table = pa.table(
         {
             "bucket": bucket,
             "position": position,
-            "id": observed["id"].take(at),
-            "shingles": observed["shingles"].take(at),
+            "id": held["id"].take(at),
+            "shingles": held["shingles"].take(at),
             "earlier": pa.LargeListArray.from_arrays(bounds, earlier),
         },
         schema=MEMBERS,
     )
     return task.members.write(task.number, table, by_range(bucket, task.members.partitions))
+
+
+def _rank_in_run(keys: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Return int64: how many rows that are `counted` come before each in its run of equal `keys`."""
+    before = np.cumsum(counted) - counted
+    return before - before[np.searchsorted(keys, keys)] if len(keys) else before
 
 
 @njit(cache=True, nogil=True)
@@ -208,6 +250,11 @@ def lists_of(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(array.offsets), np.asarray(array.values)
 
 
+def part_file(number: int) -> str:
+    """Return the name of the file of one part."""
+    return f"{number:07d}.runs"
+
+
 def block_file(partition: int) -> str:
     """Return the name of the file of the blocks of one range of hashes."""
-    return f"{partition:07d}.arrow"
+    return f"{partition:07d}.runs"

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
-from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus import Corpus, LocalTasks, Observations, ObservedPart, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions, write_drops
 from pipeline.documents import Batch
-from pipeline.shuffle import clear, parts_of
+from pipeline.shuffle import SMALL, clear, parts_of
 from pipeline.storage import Folder
 from stages.dedup.duplicates import drops_of
-from stages.dedup.same_text import Repeats, find_repeats, ids_of, key_columns
+from stages.dedup.same_text import Repeats, ids_of, key_columns
 
 PART_ROWS = 500_000
 """Documents of one task, about 40 MB."""
@@ -35,6 +37,10 @@ class ExactDedup(CorpusStage):
     published: ClassVar[str] = "common practice; Lee et al. 2022, arXiv:2107.06499, on why"
     normalise: bool = True
     """Compare texts in Unicode form NFC with every run of white space as one space. Case counts. False: byte by byte."""
+
+    def resources(self) -> Mapping[str, str]:
+        """The version of Unicode, which decides the normal form."""
+        return {"unicode": unicodedata.unidata_version} if self.normalise else {}
 
     def observe(self, batch: Batch) -> pa.Table:
         """Return position, id and hash (two uint64) of every document that has a text."""
@@ -54,14 +60,39 @@ class ExactDedup(CorpusStage):
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> DropPositions:
         """Group by hash, a range of hashes a task, and drop all but the first of each group."""
-        parts = parts_of(observations, PART_ROWS)
-        if not parts:
-            return DropPositions.of(self.label, [], work)
-        between = work / "between"
-        found = find_repeats(parts, observations.rows, tasks, between)
-        drops = tasks.map("drops", _write_drops, [_Drops(found, number, work) for number in range(len(parts))])
-        tasks.map("clear", clear, [between])
+        if observations.rows > SMALL:
+            drops = _find_and_write(observations, tasks, work)
+        else:
+            (drops,) = tasks.map("search", _alone, [(observations, work)])
         return DropPositions.of(self.label, drops, work)
+
+
+def _alone(item: tuple[Observations, Folder]) -> list[dict[str, Any] | None]:
+    return _find_and_write(item[0], LocalTasks(), item[1])
+
+
+def _find_and_write(observations: Observations, tasks: Tasks, work: Folder) -> list[dict[str, Any] | None]:
+    parts = parts_of(observations, PART_ROWS)
+    if not parts:
+        return []
+    between = work / "between"
+    found = Repeats.planned(parts, observations.rows, between)
+    tasks.map("keys", _send_keys, [_Send(part, number, found) for number, part in enumerate(parts)])
+    found.group(tasks)
+    drops = tasks.map("drops", _write_drops, [_Drops(found, number, work) for number in range(len(parts))])
+    tasks.map("clear", clear, [between])
+    return drops
+
+
+@dataclass(frozen=True)
+class _Send:
+    part: ObservedPart
+    number: int
+    found: Repeats
+
+
+def _send_keys(task: _Send) -> int:
+    return task.found.send(task.number, pl.DataFrame(task.part.read(["position", "id", "high", "low"]))).height
 
 
 @dataclass(frozen=True)

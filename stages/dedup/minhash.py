@@ -1,6 +1,6 @@
 """MinHash signatures of shingles (Broder 1997), bit for bit those of datasketch 2 with its default scheme.
 
-A shingle is `n` units (see `stages.text.shingles`) joined by single spaces, as UTF-8, hashed with xxh32 (Collet,
+A shingle is `n` units (see `stages.text.units`) joined by single spaces, as UTF-8, hashed with xxh32 (Collet,
 seed 0); a text of fewer units is one shingle of all of them. Each 32-bit hash is finalized by MurmurHash3's
 fmix32 and permuted by ``a * h + b`` modulo 2^32, `a` odd; a signature holds the least value under each of
 ``bands * rows`` permutations. A band is hashed to 64 bits: documents that agree in one are candidates.
@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from stages.text.shingles import fold, mix64
+from stages.text.shingles import mix64
+from stages.text.units import fold, room
 
 
 @lru_cache(maxsize=8)
@@ -93,33 +94,20 @@ def _sign(folded, starts, ends, units, n, a, b, least):
 
 
 @njit(cache=True, nogil=True)
-def _room(offsets):
-    """Return arrays that `fold` can write the longest of the texts into."""
-    longest = 0
-    for row in range(len(offsets) - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    return (
-        np.empty(2 * longest + 4, np.uint8),
-        np.empty(longest // 2 + 2, np.int32),
-        np.empty(longest // 2 + 2, np.int32),
-    )
-
-
-@njit(cache=True, nogil=True)
 def signatures(data, offsets, n, a, b, table):
     """Return the signature of each text, and its number of shingles, repeats counted.
 
     Args:
-        data, offsets: the texts, as `stages.text.shingles.utf8_of` gives them.
+        data, offsets: the texts, as `stages.text.units.utf8_of` gives them.
         a, b: `permutations`.
-        table: `stages.text.shingles.fold_table`.
+        table: `stages.text.units.fold_table`.
 
     Returns:
         (uint32 of shape (rows, len(a)), int64 of shape (rows,)); a text without units has 0 shingles, and its
         signature, all ones, says nothing.
     """
     rows = len(offsets) - 1
-    out, starts, ends = _room(offsets)
+    out, starts, ends = room(offsets)
     result = np.empty((rows, len(a)), np.uint32)
     counts = np.empty(rows, np.int64)
     for row in range(rows):
@@ -137,7 +125,7 @@ def banded_signatures(data, offsets, n, a, b, table, bands):
         `digest_span` of its units joined by spaces: texts of one digest have the same shingles).
     """
     rows = len(offsets) - 1
-    out, starts, ends = _room(offsets)
+    out, starts, ends = room(offsets)
     least = np.empty(len(a), np.uint32)
     result = np.empty((bands, rows), np.uint64)
     counts = np.empty(rows, np.int64)

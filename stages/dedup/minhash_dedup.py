@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from stages.dedup.duplicates import write_notes
 from stages.dedup.minhash import banded_signatures, permutations, signatures
 from stages.dedup.same_text import ids_of, key_columns
 from stages.dedup.search import Search, remove_alike
-from stages.text.shingles import fold_table, utf8_of
+from stages.text.units import fold_table, unicode_version, utf8_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class MinHashDedup(CorpusStage):
     """Drop a document whose shingles resemble those of one that is kept (Broder 1997).
 
     Shingles are runs of `ngram` words, or of characters in Chinese, Japanese, Korean, Thai, Lao, Khmer and
-    Burmese; case, punctuation, accents and white space make no difference. A document of fewer words is one
+    Burmese; case, punctuation, accents, normal form and white space make no difference. A document of fewer words is one
     shingle; one of no words at all is never a duplicate. Documents that agree in a band of their MinHash
     signatures are candidates, a pair of similarity s with probability ``1 - (1 - s**rows)**bands``. Going by id
     (then position), a candidate is dropped if the exact Jaccard similarity of its shingle set with that of a
@@ -36,6 +37,7 @@ class MinHashDedup(CorpusStage):
 
     name: ClassVar[str] = "minhash_dedup"
     published: ClassVar[str] = "Broder 1997; bands and rows of FineWeb, arXiv:2406.17557"
+    version: ClassVar[int] = 2
     ngram: int = 5
     """Words in a shingle."""
     bands: int = 14
@@ -60,6 +62,14 @@ class MinHashDedup(CorpusStage):
             raise StageFault("threshold", f"must be above 0 and at most 1; got {self.threshold}")
         if not 0 <= self.seed < 1 << 32:
             raise StageFault("seed", f"must be from 0 to 4294967295; got {self.seed}")
+
+    def resources(self) -> Mapping[str, str]:
+        """The version of Unicode."""
+        return unicode_version()
+
+    def load(self) -> None:
+        """Build the table of characters."""
+        fold_table()
 
     def observation_identity(self) -> dict[str, Any]:
         """All parameters but the threshold, which only `decide` looks at."""
@@ -93,8 +103,8 @@ class MinHashDedup(CorpusStage):
 
     def decide(self, observations: Observations, corpus: Corpus, tasks: Tasks, work: Folder) -> DropPositions:
         """Find texts that repeat, then buckets, compare what shares one, and drop what resembles a kept document."""
-        search = Search(self.ngram, self.bands, self.threshold, observations, corpus, tasks, work)
-        drops, unsure = remove_alike(search, "near_duplicate")
+        search = Search("near_duplicate", self.ngram, self.bands, self.threshold, observations, corpus, work)
+        drops, unsure = remove_alike(search, tasks)
         write_notes(work, self.notes(unsure))
         return DropPositions.of(self.label, drops, work)
 

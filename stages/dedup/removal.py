@@ -43,12 +43,17 @@ FATES = pl.Schema(
 
 @dataclass(frozen=True)
 class Pairs:
-    """Where the pairs alike lie: `EDGES` of `stages.dedup.verify` and who asks for whom, and the texts that repeat."""
+    """Where the pairs alike lie: `EDGES` of `stages.dedup.verify`, who asks for whom, and the texts that repeat.
+
+    Attributes:
+        skipped: documents that were not looked for in all of their buckets, by part.
+    """
 
     edges: Shuffle
     interest: Shuffle
     blocks: int
     repeats: Repeats
+    skipped: Folder
     ranges: Ranges
 
 
@@ -95,7 +100,8 @@ def _begin(task: _Round) -> int:
     """Settle what can be within the part; return the pairs left."""
     pairs, part = task.pairs, task.part
     alike = pl.DataFrame(pairs.edges.read(part, pairs.blocks, verify.EDGES)).unique(["position", "first"])
-    _put(task.state, f"{part:07d}-unsure", alike.filter(pl.col("first") < 0).select("position"))
+    unsure = [alike.filter(pl.col("first") < 0).select("position"), _get(pairs.skipped, f"{part:07d}")]
+    _put(task.state, f"{part:07d}-unsure", pl.concat(unsure).unique())
     repeats = pairs.repeats.of_part(part).with_columns(similarity=pl.lit(1.0), same=pl.lit(True))
     alike = alike.filter(pl.col("first") >= 0).with_columns(same=pl.lit(False))
     edges = pl.concat([alike.select(EDGES.names()), repeats.select(EDGES.names())])
@@ -296,8 +302,8 @@ def _arrow(frame: pl.DataFrame) -> pa.Table:
 
 
 def _put(folder: Folder, name: str, frame: pl.DataFrame) -> None:
-    write_runs(folder, f"{name}.arrow", _arrow(frame), np.array([frame.height]))
+    write_runs(folder, f"{name}.runs", _arrow(frame), np.array([frame.height]))
 
 
 def _get(folder: Folder, name: str) -> pl.DataFrame:
-    return pl.DataFrame(read_run(folder, f"{name}.arrow", 0))
+    return pl.DataFrame(read_run(folder, f"{name}.runs", 0))

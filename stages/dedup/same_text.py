@@ -31,23 +31,53 @@ def ids_of(batch: Batch) -> pa.Array:
 
 
 def key_columns(digests: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the columns that `find_repeats` groups by. `digests`: uint64, shape (rows, 2)."""
+    """Return the columns that repeats are found by. `digests`: uint64, shape (rows, 2)."""
     return {"high": np.ascontiguousarray(digests[:, 0]), "low": np.ascontiguousarray(digests[:, 1])}
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """Where `find_repeats` left what it found; `of_part` brings it together."""
+    """Where documents whose key another has are noted: by their part and, across parts, by the task of their key."""
 
+    keys: Shuffle
     noted: Folder
     answers: Shuffle
-    partitions: int
-    ranges: Ranges
     interest: Shuffle
+    ranges: Ranges
+
+    @classmethod
+    def planned(cls, parts: list[ObservedPart], rows: int, work: Folder) -> Repeats:
+        """Return where repeats among `parts`, of about `rows` documents together, are going to lie below `work`."""
+        return cls(
+            keys=Shuffle(work / "keys", pieces_of(rows, PARTITION_ROWS)),
+            noted=work / "noted",
+            answers=Shuffle(work / "answers", len(parts)),
+            interest=Shuffle(work / "interest", len(parts)),
+            ranges=Ranges.of(parts),
+        )
+
+    @property
+    def partitions(self) -> int:
+        """Tasks that group."""
+        return self.keys.partitions
+
+    def send(self, number: int, rows: pl.DataFrame) -> pl.DataFrame:
+        """Note which documents of part `number` repeat another of it, send the others on, and return these."""
+        first, repeats = _first_of_each(rows)
+        table = repeats.to_arrow().cast(REPEATS)
+        write_runs(self.noted, f"{number:07d}.runs", table, np.array([table.num_rows]))
+        table = first.select("position", "id", "high", "low").to_arrow()
+        self.keys.write(number, table, by_range(np.asarray(table["high"]), self.partitions))
+        return first
+
+    def group(self, tasks: Tasks) -> None:
+        """Find the first document of each key, after every part has sent its own."""
+        tasks.map("same text", _group_keys, [(self, number) for number in range(self.partitions)])
+        self.keys.delete(len(self.ranges))
 
     def of_part(self, number: int) -> pl.DataFrame:
         """Return `REPEATS` of the documents in part `number`, sorted by position."""
-        noted = pl.DataFrame(read_run(self.noted, f"{number:07d}.arrow", 0))
+        noted = pl.DataFrame(read_run(self.noted, f"{number:07d}.runs", 0))
         answers = pl.DataFrame(self.answers.read(number, self.partitions))
         moved = noted.join(answers, left_on="first", right_on="position", how="left", suffix="_of_all")
         moved = moved.select(
@@ -58,59 +88,16 @@ class Repeats:
         return pl.concat([answers, moved]).sort("position")
 
 
-@dataclass(frozen=True)
-class _Scatter:
-    part: ObservedPart
-    number: int
-    keys: Shuffle
-    noted: Folder
-
-
-@dataclass(frozen=True)
-class _Group:
-    partition: int
-    writers: int
-    keys: Shuffle
-    answers: Shuffle
-    interest: Shuffle
-    ranges: Ranges
-
-
-def find_repeats(parts: list[ObservedPart], rows: int, tasks: Tasks, work: Folder) -> Repeats:
-    """Group what was observed (columns position, id, high, low) by key.
-
-    Args:
-        rows: of all parts, about.
-        work: folder for the files in between.
-    """
-    partitions, ranges = pieces_of(rows, PARTITION_ROWS), Ranges.of(parts)
-    keys, noted = Shuffle(work / "keys", partitions), work / "noted"
-    answers, interest = Shuffle(work / "answers", len(parts)), Shuffle(work / "interest", len(parts))
-    tasks.map("keys", _scatter_keys, [_Scatter(part, number, keys, noted) for number, part in enumerate(parts)])
-    items = [_Group(number, len(parts), keys, answers, interest, ranges) for number in range(partitions)]
-    tasks.map("same text", _group_keys, items)
-    keys.delete(len(parts))
-    return Repeats(noted, answers, partitions, ranges, interest)
-
-
-def _scatter_keys(task: _Scatter) -> int:
-    rows = pl.DataFrame(task.part.read(["position", "id", "high", "low"]))
-    first, repeats = _first_of_each(rows)
-    table = repeats.to_arrow().cast(REPEATS)
-    write_runs(task.noted, f"{task.number:07d}.arrow", table, np.array([table.num_rows]))
-    table = first.to_arrow()
-    return task.keys.write(task.number, table, by_range(np.asarray(table["high"]), task.keys.partitions))
-
-
-def _group_keys(task: _Group) -> int:
-    """Answer each range of shards with its repeats, and tell the range of a first document which ranges name it."""
-    rows = pl.DataFrame(task.keys.read(task.partition, task.writers))
+def _group_keys(task: tuple[Repeats, int]) -> int:
+    """Answer each part with its repeats, and tell the part of a first document which parts name it."""
+    found, number = task
+    rows = pl.DataFrame(found.keys.read(number, len(found.ranges)))
     table = _first_of_each(rows)[1].to_arrow().cast(REPEATS)
-    home = task.ranges.number(np.asarray(table["position"]))
+    home = found.ranges.number(np.asarray(table["position"]))
     asked = np.unique(np.stack([np.asarray(table["first"]), home], axis=1), axis=0)
     needed = pa.table({"node": asked[:, 0], "part": asked[:, 1]})
-    task.interest.write(task.partition, needed, task.ranges.number(asked[:, 0]))
-    return task.answers.write(task.partition, table, home)
+    found.interest.write(number, needed, found.ranges.number(asked[:, 0]))
+    return found.answers.write(number, table, home)
 
 
 def _first_of_each(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

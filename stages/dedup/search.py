@@ -1,7 +1,8 @@
 """The steps of a near-duplicate search, each a round of tasks; between rounds the deciding process holds counts.
 
+texts         observations are read, once; digests of texts are shuffled                    (`stages.dedup.buckets`)
 same text     documents whose folded text repeats another's leave the search                (`stages.dedup.same_text`)
-bands         band hashes, shuffled by hash                                                 (`stages.dedup.buckets`)
+bands         band hashes of the others, shuffled by hash
 buckets       documents that share a hash are told so
 members       these, shuffled by hash once more, with id and size
 tiles         what is compared with what, in blocks that fit memory                         (`stages.dedup.tiles`)
@@ -17,51 +18,57 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.corpus import Corpus, Observations, ObservedPart, Tasks
-from pipeline.shuffle import Ranges, Shuffle, clear, parts_of, pieces_of
+from pipeline.corpus import Corpus, LocalTasks, Observations, ObservedPart, Tasks
+from pipeline.shuffle import SMALL, Ranges, Shuffle, clear, parts_of, pieces_of
 from pipeline.storage import Folder
 from stages.dedup.buckets import (
     MakeTiles,
     ScatterBands,
     ScatterMembers,
+    SendTexts,
     ShareBuckets,
     block_file,
     make_tiles,
+    part_file,
     scatter_bands,
     scatter_members,
+    send_texts,
     share_buckets,
 )
 from stages.dedup.removal import Pairs, remove
-from stages.dedup.same_text import Repeats, find_repeats
+from stages.dedup.same_text import Repeats
 from stages.dedup.verify import Compare, SendSets, compare, send_sets
 
 REPRESENTATIVES = 128
 """In a bucket of more documents each is compared with the first so many: they are pages of a template, most likely, and
 comparing all with all would take the square of their number."""
 
-PART_ROWS = 100_000
-"""Documents of one task, about 20 MB of observations and as much again of hashes on their way."""
+PART_ROWS = 250_000
+"""Documents of one task, about 50 MB of observations and as much again of hashes on their way."""
 
-BAND_ROWS = 4_000_000
-"""Band hashes of one task, 64 MB."""
+BAND_ROWS = 3_000_000
+"""Band hashes of one task, 48 MB."""
 
 MEMBER_ROWS = 500_000
 """Memberships in shared buckets of one task, about 60 MB with their ids."""
 
 TASK_SHINGLES = 8_000_000
-"""Shingles whose sets one task holds, 64 MB."""
+"""Shingles whose sets are compared in one task, 64 MB."""
+
+SENT_SHINGLES = 4_000_000
+"""Shingles whose sets one task holds on their way; more are sent one after the other."""
 
 
 @dataclass(frozen=True)
 class Search:
     """What is searched, and with what."""
 
+    rule: str
     ngram: int
     bands: int
     threshold: float
     observations: Observations
     corpus: Corpus
-    tasks: Tasks
     work: Folder
 
     @property
@@ -69,40 +76,63 @@ class Search:
         """Folder of the files between steps."""
         return self.work / "between"
 
+    @property
+    def skipped(self) -> Folder:
+        """Folder of the documents that are not looked for in all of their buckets."""
+        return self.between / "skipped"
 
-def remove_alike(search: Search, rule: str) -> tuple[list[dict[str, Any] | None], int]:
+
+def remove_alike(search: Search, tasks: Tasks) -> tuple[list[dict[str, Any] | None], int]:
     """Carry out the search; return what `stages.dedup.removal.remove` does."""
+    if search.observations.rows > SMALL:
+        return _remove_alike(search, tasks)
+    (found,) = tasks.map("search", _remove_alone, [search])
+    return found["drops"], found["unsure"]
+
+
+def _remove_alone(search: Search) -> dict[str, Any]:
+    drops, unsure = _remove_alike(search, LocalTasks())
+    return {"drops": drops, "unsure": unsure}
+
+
+def _remove_alike(search: Search, tasks: Tasks) -> tuple[list[dict[str, Any] | None], int]:
     parts = parts_of(search.observations, PART_ROWS)
     if not parts:
         return [], 0
-    repeats = find_repeats(parts, search.observations.rows, search.tasks, search.between / "same")
-    pairs = _alike(search, parts, _members(search, parts, repeats), repeats)
-    found = remove(pairs, rule, search.threshold, search.tasks, search.between, search.work)
-    search.tasks.map("clear", clear, [search.between])
+    repeats = Repeats.planned(parts, search.observations.rows, search.between / "same")
+    pairs = _alike(search, parts, _members(search, parts, repeats, tasks), repeats, tasks)
+    found = remove(pairs, search.rule, search.threshold, tasks, search.between, search.work)
+    tasks.map("clear", clear, [search.between])
     return found
 
 
-def _members(search: Search, parts: list[ObservedPart], repeats: Repeats) -> Shuffle:
-    """Shuffle band hashes, and then the documents that share one with another."""
+def _members(search: Search, parts: list[ObservedPart], repeats: Repeats, tasks: Tasks) -> Shuffle:
+    """Shuffle digests and band hashes, and then the documents that share one of these with another."""
     writers, ranges = len(parts), Ranges.of(parts)
+    held = search.between / "held"
+    texts = [SendTexts(part, number, repeats, held) for number, part in enumerate(parts)]
+    tasks.map("texts", send_texts, texts)
+    repeats.group(tasks)
     bands = Shuffle(search.between / "bands", pieces_of(search.observations.rows * search.bands, BAND_ROWS))
-    sends = [ScatterBands(part, number, repeats, bands) for number, part in enumerate(parts)]
-    search.tasks.map("bands", scatter_bands, sends)
+    sends = [ScatterBands(number, repeats, held, bands) for number in range(writers)]
+    tasks.map("bands", scatter_bands, sends)
     shared = Shuffle(search.between / "shared", writers)
     shares = [ShareBuckets(number, writers, bands, shared, ranges) for number in range(bands.partitions)]
-    memberships = sum(search.tasks.map("buckets", share_buckets, shares))
+    memberships = sum(tasks.map("buckets", share_buckets, shares))
     bands.delete(writers)
     members = Shuffle(search.between / "members", pieces_of(memberships, MEMBER_ROWS))
     joins = [
-        ScatterMembers(part, number, bands.partitions, shared, members, REPRESENTATIVES)
-        for number, part in enumerate(parts)
+        ScatterMembers(number, bands.partitions, shared, held, search.skipped, members, REPRESENTATIVES)
+        for number in range(writers)
     ]
-    search.tasks.map("members", scatter_members, joins)
+    tasks.map("members", scatter_members, joins)
     shared.delete(bands.partitions)
+    for number in range(writers):
+        held.delete(part_file(number))
     return members
 
 
-def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats: Repeats) -> Pairs:
+def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats: Repeats, tasks: Tasks) -> Pairs:
     """Cut buckets into tiles, bring each block of them the shingle sets it needs, and compare."""
     writers, ranges = len(parts), Ranges.of(parts)
     blocks, asked = search.between / "blocks", Shuffle(search.between / "asked", writers)
@@ -110,15 +140,15 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
         MakeTiles(number, writers, members, blocks, asked, ranges, REPRESENTATIVES, TASK_SHINGLES)
         for number in range(members.partitions)
     ]
-    counts = search.tasks.map("tiles", make_tiles, cuts)
+    counts = tasks.map("tiles", make_tiles, cuts)
     members.delete(writers)
     first_block, total = np.cumsum([0, *counts[:-1]]), sum(counts)
     sets = Shuffle(search.between / "sets", total)
     sends = [
-        SendSets(number, members.partitions, asked, first_block, search.corpus, search.ngram, sets, TASK_SHINGLES)
+        SendSets(number, members.partitions, asked, first_block, search.corpus, search.ngram, sets, SENT_SHINGLES)
         for number in range(writers)
     ]
-    pieces = tuple(search.tasks.map("sets", send_sets, sends))
+    pieces = tuple(tasks.map("sets", send_sets, sends))
     asked.delete(members.partitions)
     edges, interest = Shuffle(search.between / "edges", writers), Shuffle(search.between / "interest", writers)
     compares = [
@@ -137,8 +167,8 @@ def _alike(search: Search, parts: list[ObservedPart], members: Shuffle, repeats:
         for partition, count in enumerate(counts)
         for block in range(count)
     ]
-    search.tasks.map("compare", compare, compares)
+    tasks.map("compare", compare, compares)
     sets.delete(pieces)
     for partition in range(members.partitions):
         blocks.delete(block_file(partition))
-    return Pairs(edges, interest, total, repeats, ranges)
+    return Pairs(edges, interest, total, repeats, search.skipped, ranges)

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
-import numpy as np
-import polars as pl
 import pyarrow as pa
 
-from pipeline.corpus import Corpus, Observations, Tasks
+from pipeline.corpus import Corpus, LocalTasks, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, clean_text
 from pipeline.errors import UserError
 from pipeline.guard import guard
+from pipeline.shuffle import SMALL, parts_of
 from pipeline.stage import MapStage, Outcome, Removal, StageFault
 from pipeline.storage import Folder
 from stages.dedup.duplicates import write_notes
+from stages.mixing.shares import Share, shares, totals
 
 NO_SOURCE = "unknown"
 """What documents without a source are called."""
 
-BINS = 1 << 16
-"""Bins of the histogram that finds about where a source is cut."""
+PART_ROWS = 2_000_000
+"""Documents of one task, about 100 MB."""
+
+
+SHORT = 0.05
+"""A share that lacks more than this part of itself is told of."""
 
 
 def fraction_of(id: str, text: str, seed: int) -> float:
@@ -40,7 +44,7 @@ def fraction_of(id: str, text: str, seed: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleByRate(MapStage):
-    """Keep a document if its fraction lies below the rate of its source."""
+    """Keep a document if its fraction lies below the rate of its source and it fits what was left there of the share."""
 
     name: ClassVar[str] = "sample_by_rate"
     only_drops: ClassVar[bool] = True
@@ -49,6 +53,8 @@ class SampleByRate(MapStage):
     """Label of the corpus stage that decided."""
     rates: dict[str, float] = field(default_factory=dict)
     """Source to rate in [0, 1]; a source that is not named is kept whole."""
+    limits: dict[str, tuple[tuple[float, int], ...]] = field(default_factory=dict)
+    """Source to (fraction, bytes), ascending: from that fraction on a document of more bytes is too large."""
     seed: int = 0
     """Seed of the fractions."""
 
@@ -57,15 +63,19 @@ class SampleByRate(MapStage):
         return self.stage
 
     def apply(self, batch: Batch) -> Outcome:
-        """Drop the documents of `batch` whose fraction reaches the rate."""
+        """Drop the documents of `batch` whose fraction reaches the rate, and those too large for their share."""
         rows: list[int] = []
         removed: list[Removal] = []
+        texts = batch.texts
         for row, (source, fraction) in enumerate(zip(_sources(batch), _fractions(batch, self.seed), strict=True)):
             rate = self.rates.get(source, 1.0)
-            if fraction < rate:
-                rows.append(row)
-            else:
+            limit = next((most for start, most in reversed(self.limits.get(source, ())) if fraction >= start), None)
+            if fraction >= rate:
                 removed.append(Removal(row, "not_sampled", "document", fraction, rate, f"source {source}"))
+            elif limit is not None and (size := _size(texts[row])) > limit:
+                removed.append(Removal(row, "larger_than_share", "document", size, limit, f"source {source}"))
+            else:
+                rows.append(row)
         return Outcome(batch.select(rows), removed)
 
 
@@ -74,8 +84,8 @@ class Mix(CorpusStage):
     """Sample documents so that each source has its share of the text, by bytes of UTF-8, none repeated.
 
     Documents of a source are taken in the order of a hash of id and text until its share is full, so the sample
-    depends neither on shards nor on workers, a larger one holds a smaller one, and a share is met to within one
-    document. Give `weights` or `fractions`. With weights and no `target_bytes` the result is the largest in
+    depends neither on shards nor on workers, and a larger one holds a smaller one. A document that does not fit ends
+    the share, or, where that would leave more than a fiftieth of it empty, is passed over. Give `weights` or `fractions`. With weights and no `target_bytes` the result is the largest in
     which every source meets its weight; a source too small for a target is taken whole, and the run says so.
     """
 
@@ -126,7 +136,7 @@ class Mix(CorpusStage):
             {
                 "position": pa.array(batch.positions, pa.int64()),
                 "source": pa.array(_sources(batch), pa.large_string()),
-                "bytes": pa.array([len(text.encode("utf-8", "replace")) for text in batch.texts], pa.int64()),
+                "bytes": pa.array([_size(text) for text in batch.texts], pa.int64()),
                 "fraction": pa.array(_fractions(batch, self.seed), pa.float64()),
             }
         )
@@ -137,17 +147,19 @@ class Mix(CorpusStage):
         Raises:
             UserError: weights or fractions do not name the sources that the corpus has.
         """
-        bins = _histogram(observations)
-        available = {source: int(sizes.sum()) for source, sizes in sorted(bins.items())}
+        between, small = work / "between", observations.rows <= SMALL
+        task = _Task(observations, between)
+        (available,) = tasks.map("sources", _totals, [task]) if small else (_totals(task, tasks),)
         wanted, notes = self.wanted(available)
-        rates = _rates(observations, bins, wanted)
-        notes += [
-            f"source {source!r}: no document is small enough for its share of {goal:,} bytes"
-            for source, goal in wanted.items()
-            if goal > 0 and rates[source] == 0.0
-        ]
-        write_notes(work, notes)
-        return SampleByRate(stage=self.label, rates=rates, seed=self.seed)
+        task = _Task(observations, between, tuple(available.items()), tuple(wanted.items()))
+        if small:
+            found = {name: Share.of(values) for name, values in tasks.map("cuts", _shares_alone, [task])[0].items()}
+        else:
+            found = _shares(task, tasks)
+        write_notes(work, [*notes, *_shortfalls(found, wanted)])
+        rates = {source: share.rate for source, share in found.items()}
+        limits = {source: share.limits for source, share in found.items() if share.limits}
+        return SampleByRate(stage=self.label, rates=rates, limits=limits, seed=self.seed)
 
     def wanted(self, available: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
         """Return how many bytes of each source are wanted, and what the user should hear.
@@ -169,7 +181,35 @@ class Mix(CorpusStage):
             ]
             return {source: min(goal, available[source]) for source, goal in goals.items()}, notes
         total = _largest(available, weights)
-        return {source: min(round(total * weight), available[source]) for source, weight in weights.items()}, []
+        notes = []
+        scarcest = min((s for s in weights if weights[s]), key=lambda s: available[s] / weights[s], default=None)
+        if scarcest is not None and total < sum(available[s] for s in weights if weights[s]):
+            notes.append(
+                f"source {scarcest!r} limits the mixture: all its {available[scarcest]:,} bytes are {weights[scarcest]:.3g} of "
+                f"{total:,}; a smaller weight for it, or target_bytes, takes more of the others"
+            )
+        return {source: min(round(total * weight), available[source]) for source, weight in weights.items()}, notes
+
+
+@dataclass(frozen=True)
+class _Task:
+    observations: Observations
+    between: Folder
+    available: tuple[tuple[str, int], ...] = ()
+    wanted: tuple[tuple[str, int], ...] = ()
+
+
+def _totals(task: _Task, tasks: Tasks | None = None) -> dict[str, int]:
+    return totals(parts_of(task.observations, PART_ROWS), tasks or LocalTasks(), task.between)
+
+
+def _shares(task: _Task, tasks: Tasks) -> dict[str, Share]:
+    parts = parts_of(task.observations, PART_ROWS)
+    return shares(parts, dict(task.available), dict(task.wanted), tasks, task.between)
+
+
+def _shares_alone(task: _Task) -> dict[str, Any]:
+    return {name: asdict(share) for name, share in _shares(task, LocalTasks()).items()}
 
 
 def _largest(available: Mapping[str, int], weights: Mapping[str, float]) -> int:
@@ -191,6 +231,21 @@ def _check_sources(named: Mapping[str, float], available: Mapping[str, int], *, 
         )
 
 
+def _shortfalls(found: Mapping[str, Share], wanted: Mapping[str, int]) -> list[str]:
+    """Return what the user should hear of shares that stay empty in part."""
+    return [
+        f"source {source!r}: no document is small enough for its share of {goal:,} bytes"
+        if found[source].taken == 0
+        else f"source {source!r}: {found[source].taken:,} of {goal:,} bytes are taken; no other document is small enough"
+        for source, goal in wanted.items()
+        if goal - found[source].taken > SHORT * goal
+    ]
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
 def _sources(batch: Batch) -> list[str]:
     return [source or NO_SOURCE for source in batch.column("source")]
 
@@ -200,38 +255,3 @@ def _fractions(batch: Batch, seed: int) -> list[float]:
     return [
         fraction_of(id or "", clean_text(text), seed) for id, text in zip(batch.column("id"), batch.texts, strict=True)
     ]
-
-
-def _histogram(observations: Observations) -> dict[str, np.ndarray]:
-    """Return, by source, the bytes of text in each of `BINS` ranges of the fraction."""
-    bins: dict[str, np.ndarray] = {}
-    for frame in map(pl.DataFrame, observations):
-        for (source,), rows in frame.group_by("source"):
-            sizes = bins.setdefault(str(source), np.zeros(BINS, np.int64))
-            np.add.at(sizes, (rows["fraction"].to_numpy() * BINS).astype(np.int64), rows["bytes"].to_numpy())
-    return bins
-
-
-def _rates(observations: Observations, bins: Mapping[str, np.ndarray], wanted: Mapping[str, int]) -> dict[str, float]:
-    """Return the rate of each source: its documents below that fraction are as many as fit into what is wanted.
-
-    The histogram tells the bin in which a source is cut; only documents of that bin are held in memory.
-    """
-    edges = {
-        source: int(np.searchsorted(np.cumsum(sizes), wanted[source], side="right")) for source, sizes in bins.items()
-    }
-    cut = {source: edge for source, edge in edges.items() if edge < BINS and wanted[source]}
-    rates = {source: 1.0 if edge == BINS else 0.0 for source, edge in edges.items()}
-    found: dict[str, list[pl.DataFrame]] = {source: [] for source in cut}
-    for frame in map(pl.DataFrame, observations):
-        for source, edge in cut.items():
-            inside = (pl.col("fraction") * BINS).floor() == edge
-            found[source].append(frame.filter((pl.col("source") == source) & inside).select("fraction", "bytes"))
-    for source, edge in cut.items():
-        before = int(bins[source][:edge].sum())
-        rows = pl.concat(found[source]).group_by("fraction").agg(pl.col("bytes").sum()).sort("fraction")
-        over = np.flatnonzero(before + np.cumsum(rows["bytes"].to_numpy()) > wanted[source])
-        rates[source] = float(rows["fraction"][int(over[0])])
-        if before == 0 and over[0] == 0:
-            rates[source] = 0.0
-    return rates

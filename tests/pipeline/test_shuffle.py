@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.corpus import Observations, Shards
@@ -13,6 +13,7 @@ from pipeline.shuffle import Ranges, Shuffle, by_range, clear, parts_of, pieces_
 from pipeline.storage import Folder
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 4), max_size=8), min_size=1, max_size=4))
 def test_every_row_reaches_its_destination_once_and_in_order(tmp_path_factory, writers):
     shuffle = Shuffle(Folder(str(tmp_path_factory.mktemp("shuffle"))), 5)
@@ -50,6 +51,7 @@ def test_clearing_deletes_all_files_below(tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20), st.integers(1, 9))
 def test_ranges_of_keys_are_in_the_order_of_the_keys(keys, partitions):
     found = by_range(np.array(sorted(keys), np.uint64), partitions)

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -181,3 +182,39 @@ def test_real_items_are_found_wrapped_and_in_capitals_and_their_neighbours_are_t
     stage = Decontaminate(evals=(str(path),))
     removed = stage.apply(Batch.of([FILLER + wrapped(question.upper(), 8) + FILLER for question in questions])).removed
     assert [removal.detail.split(",")[1] for removal in removed] == [f" item {40 * n}" for n in range(len(questions))]
+
+
+def test_a_set_of_which_nothing_can_be_looked_for_is_refused_with_the_reason(tmp_path, evals):
+    (tmp_path / "short.jsonl").write_text('{"q": "two words"}\n{"q": "three words here"}\n')
+    with pytest.raises(
+        StageFault, match=r"short\.jsonl: none of its 2 items .* 2 are too short \(min_words = 8\)"
+    ) as fault:
+        Decontaminate(evals=(*evals, str(tmp_path / "short.jsonl"))).check()
+    assert fault.value.key == "evals"
+
+
+def test_templates_alone_are_refused_too(tmp_path):
+    (tmp_path / "same.jsonl").write_text((json.dumps({"q": QUESTION}) + "\n") * 21)
+    with pytest.raises(StageFault, match=r"0 are too short .* the others all alike"):
+        Decontaminate(evals=(str(tmp_path / "same.jsonl"),)).check()
+
+
+def test_how_many_items_are_looked_for_is_told_by_set(tmp_path, evals):
+    (tmp_path / "other.csv").write_text(f'question,answer\n"{QUESTION}",38\nWhy?,So\n')
+    assert Decontaminate(evals=(*evals, str(tmp_path / "other.csv"))).notes() == [
+        "loaves: 3 of 3 items are looked for",
+        "other: 1 of 2 items are looked for; 1 are too short",
+    ]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_an_item_is_found_in_any_normal_form(tmp_path, form):
+    items = [
+        "Une boulangère vend chaque matin douze pains dorés à l'été et neuf autres l'après-midi",
+        "古い灯台の灯は毎晩七時に点き、バスの窓からでも見える。さて何時に消えるでしょうか、朝の五時か",
+        "바위 해안의 오래된 등대는 매일 저녁 일곱 시에 켜지는데 아침 몇 시에 꺼질까요",
+    ]
+    (tmp_path / "set.jsonl").write_text("".join(json.dumps({"q": text}) + "\n" for text in items))
+    stage = Decontaminate(evals=(str(tmp_path / "set.jsonl"),))
+    outcome = stage.apply(Batch.of([FILLER + unicodedata.normalize(form, text) + "\n" + FILLER for text in items]))
+    assert [removal.value for removal in outcome.removed] == [1.0] * 3

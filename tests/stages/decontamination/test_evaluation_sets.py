@@ -95,3 +95,104 @@ def test_a_missing_file_is_named(tmp_path):
 )
 def test_a_set_is_called_by_its_file(path, name):
     assert set_name(path) == name
+
+
+def texts_of(path) -> list[list[str]]:
+    return [[text for _, text in item.texts] for item in read_items(str(path))]
+
+
+def test_a_tsv_has_no_quoting(tmp_path):
+    (tmp_path / "set.tsv").write_text('sentence\tlabel\n"Never closed\t1\nNext\t0\nsaid "so"\t1\n')
+    assert [texts[0] for texts in texts_of(tmp_path / "set.tsv")] == ['"Never closed', "Next", 'said "so"']
+
+
+MMLU = '"Find the degree, over Q, of Q(sqrt 2)?",0,4,2,6,B\nThe capital of France,Rome,Paris,Bonn,Bern,B\n"Which, then?",a,b,c,d,A\n'
+
+
+def test_a_csv_without_a_header_loses_no_item(tmp_path):
+    (tmp_path / "mmlu.csv").write_text(MMLU)
+    (tmp_path / "turned.csv").write_text("".join(reversed(MMLU.splitlines(keepends=True)[:2])))
+    assert [texts[0] for texts in texts_of(tmp_path / "mmlu.csv")][1:] == ["The capital of France", "Which, then?"]
+    assert len(texts_of(tmp_path / "turned.csv")) == 2
+    assert items(tmp_path / "mmlu.csv", "column 1")[1] == ("1", (("column 1", "The capital of France"),))
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["question,answer", "Question,Best Answer", ",prompt,label", "goal,sol1", "story,ending one", "id,sentence"],
+)
+def test_a_header_is_no_item(tmp_path, header):
+    row = ",".join(["What happens to those who eat seeds?", "They grow, they say", "0"][: header.count(",") + 1])
+    (tmp_path / "set.csv").write_text(f"{header}\n{row}\n")
+    assert len(texts_of(tmp_path / "set.csv")) == 1
+
+
+def test_a_csv_may_be_cut_by_semicolons_and_have_marks_that_nobody_doubled(tmp_path):
+    (tmp_path / "semicolons.csv").write_text('question;answer\n"Why; indeed?";So\n')
+    (tmp_path / "sloppy.csv").write_text('question,answer\n"He said "so" and went",So\nHow?,Thus\n')
+    assert texts_of(tmp_path / "semicolons.csv") == [["Why; indeed?", "So"]]
+    assert len(texts_of(tmp_path / "sloppy.csv")) == 2
+
+
+def test_a_csv_with_a_mark_that_is_never_closed_is_named_with_the_line(tmp_path):
+    (tmp_path / "set.csv").write_text('question,answer\nWhy?,So\n"How,Thus\nWhen?,Now\n')
+    with pytest.raises(InputError, match=r"set\.csv.*line 3 is never closed"):
+        texts_of(tmp_path / "set.csv")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"q": "one"}, {"q": "two"}],
+        {"name": "task", "canary": "x", "examples": [{"q": "one"}, {"q": "two"}]},
+        {"version": "1.1", "data": [{"q": "one"}, {"q": "two"}]},
+        {"train": [{"q": "one"}], "test": [{"q": "two"}]},
+        {"rows": [{"row_idx": 0, "row": {"q": "one"}}, {"row_idx": 1, "row": {"q": "two"}}]},
+        {"q": ["one", "two"], "n": [1, 2]},
+        {"q": {"0": "one", "1": "two"}, "n": {"0": 1, "1": 2}},
+        {"a-17": {"q": "one"}, "a-18": {"q": "two"}},
+        {"version": 1, "items": {"a-17": {"q": "one"}, "a-18": {"q": "two"}}},
+        ["one", "two"],
+        [["one", 1], ["two", 2]],
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_json_file_holds_its_items_in_any_shape(tmp_path, value, indent):
+    (tmp_path / "set.json").write_text(json.dumps(value, indent=indent))
+    found = [[text for text in texts if text in ("one", "two")] for texts in texts_of(tmp_path / "set.json")]
+    assert found == [["one"], ["two"]]
+
+
+def test_items_by_key_are_called_by_it(tmp_path):
+    (tmp_path / "set.json").write_text(json.dumps({"a-17": {"q": "one"}, "a-18": {"q": "two", "id": "own"}}))
+    assert [name for name, _ in items(tmp_path / "set.json")] == ["a-17", "own"]
+
+
+def test_choices_by_column_stay_with_their_item(tmp_path):
+    (tmp_path / "set.json").write_text(json.dumps({"q": ["one", "two"], "choices": [["a", "b"], ["c", "d"]]}))
+    assert texts_of(tmp_path / "set.json") == [["one", "a", "b"], ["two", "c", "d"]]
+
+
+def test_a_single_object_is_one_item(tmp_path):
+    (tmp_path / "set.json").write_text(json.dumps({"question": "Why?", "choices": ["a", "b"]}, indent=1))
+    assert texts_of(tmp_path / "set.json") == [["Why?", "a", "b"]]
+
+
+def test_a_parquet_file_may_hold_lists_structs_bytes_and_dictionaries(tmp_path):
+    choices = pa.array(
+        [{"text": ["a", "b"], "label": ["A", "B"]}],
+        pa.struct({"text": pa.list_(pa.string()), "label": pa.list_(pa.string())}),
+    )
+    table = pa.table(
+        {"question": pa.array(["Why?"]).dictionary_encode(), "choices": choices, "raw": pa.array([b"caf\xc3\xa9"])}
+    )
+    pq.write_table(table, tmp_path / "set.parquet")
+    expected = (
+        ("question", "Why?"),
+        ("choices.text", "a"),
+        ("choices.text", "b"),
+        ("choices.label", "A"),
+        ("choices.label", "B"),
+        ("raw", "café"),
+    )
+    assert items(tmp_path / "set.parquet") == [("0", expected)]

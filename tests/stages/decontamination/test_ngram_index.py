@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from stages.decontamination.evaluation_sets import Item
 from stages.decontamination.ngram_index import build_index
-from stages.text.shingles import utf8_of
-from tests.stages.text.test_shingles import units
+from stages.text.units import utf8_of
+from tests.stages.text.test_units import units
 
 WORDS = st.lists(st.sampled_from([f"w{n}" for n in range(7)]), max_size=25).map(" ".join)
 

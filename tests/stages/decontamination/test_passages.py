@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import stages.decontamination.passages
 from stages.decontamination.evaluation_sets import Item
 from stages.decontamination.passages import MIN_DISTINCT, fold_texts, passages_of
-from tests.stages.text.test_shingles import TEXTS, hashes, units
+from tests.stages.text.test_shingles import hashes
+from tests.stages.text.test_units import TEXTS, units
 
 
 def test_the_docstring_examples_hold():
@@ -20,7 +21,7 @@ def test_the_docstring_examples_hold():
 
 def found(*items: dict[str, str], ngram: int = 13, min_words: int = 8, max_items: int = 10) -> list[tuple[str, str]]:
     made = [Item(str(n), tuple(item.items())) for n, item in enumerate(items)]
-    passages, folded, numbers = passages_of("set", made, ngram, min_words, max_items)
+    passages, folded, numbers, _ = passages_of("set", made, ngram, min_words, max_items)
     return [(p.field, folded.content(n).decode()) for p, n in zip(passages, numbers.tolist(), strict=True)]
 
 
@@ -77,7 +78,7 @@ def test_a_short_text_that_leads_its_item_is_looked_for():
 
 def test_a_choice_does_not_lead_its_item():
     choices = tuple(("choices", words(20 * n, 9)) for n in range(3))
-    passages, _, _ = passages_of("set", [Item("0", (*choices, ("query", words(80, 15))))], 13, 8, 10)
+    passages, _, _, _ = passages_of("set", [Item("0", (*choices, ("query", words(80, 15))))], 13, 8, 10)
     assert [p.field for p in passages] == ["query"]
 
 
@@ -102,6 +103,6 @@ def test_a_text_of_many_items_is_a_template():
 
 def test_a_text_that_items_share_is_one_passage_named_for_the_first():
     made = [Item(str(n), (("question", words(0, 20)), ("answer", str(n)))) for n in range(3)]
-    passages, _, numbers = passages_of("set", made, 13, 8, 10)
+    passages, _, numbers, _ = passages_of("set", made, 13, 8, 10)
     assert [(p.item, p.field) for p in passages] == [("0", "question")]
     assert np.issubdtype(numbers.dtype, np.integer)

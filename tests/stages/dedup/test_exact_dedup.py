@@ -65,6 +65,7 @@ def test_many_parts_give_what_one_gives(tmp_path, monkeypatch):
     rng = random.Random(1)
     shards = [documents([str(rng.randrange(40)) for _ in range(60)], [f"{s}-{n}" for n in range(60)]) for s in range(3)]
     one = run(ExactDedup(), shards, tmp_path / "one")
+    monkeypatch.setattr(exact_dedup, "SMALL", 0)
     monkeypatch.setattr(exact_dedup, "PART_ROWS", 20)
     monkeypatch.setattr(same_text, "PARTITION_ROWS", 20)
     assert run(ExactDedup(), shards, tmp_path / "many") == one

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.dedup.minhash import band_hashes, banded_signatures, digest_span, permutations, signatures, xxh32
-from stages.text.shingles import fold_table, utf8_of
-from tests.stages.text.test_shingles import units
+from stages.text.units import fold_table, utf8_of
+from tests.stages.text.test_units import units
 
 
 def signed(texts: list[str], n: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import random
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 
 from pipeline.documents import POSITION_BITS, Batch
 from pipeline.stage import StageFault
-from stages.dedup import removal, same_text, search
+from stages.dedup import buckets, removal, same_text, search
 from stages.dedup.minhash_dedup import MinHashDedup
 from tests.stages.corpus_run import documents, run
-from tests.stages.text.test_shingles import units
+from tests.stages.text.test_units import units
 
 REAL = pathlib.Path(
     os.environ.get("TOKENMILL_REAL_DATA", pathlib.Path(__file__).resolve().parents[3] / "../shared/data")
@@ -100,6 +101,21 @@ def test_scripts_without_spaces_are_compared_by_characters(tmp_path):
     assert next(iter(run(MinHashDedup(), [documents([text, other])], tmp_path).removed.values())).value > 0.9
 
 
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "古い灯台の灯は毎晩七時に点き、バスの窓からでも見える。",
+        "오래된 등대의 불은 매일 저녁 일곱 시에 켜지고 버스 창문에서도 보인다",
+        "Tiếng Việt viết bằng chữ cái có dấu, đọc to lên thì nghe như hát",
+        "ﾊﾞｽﾉ ﾏﾄﾞｶﾗﾓ ﾐｴﾙ ﾄｳﾀﾞｲﾉ ﾋｶﾘ",
+    ],
+)
+def test_one_text_in_two_normal_forms_is_one_document(tmp_path, text, form):
+    removed = run(MinHashDedup(), [documents([text, unicodedata.normalize(form, text)])], tmp_path).removed
+    assert [removal.value for removal in removed.values()] == [1.0]
+
+
 def test_a_corpus_without_words_is_left_alone(tmp_path):
     assert run(MinHashDedup(), [documents([]), documents(["", "…"])], tmp_path).removed == {}
 
@@ -116,17 +132,28 @@ def planted(seed: int) -> tuple[list[str], list[str]]:
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 50), st.integers(1, 4), st.sampled_from([0, 3, 10**6]), st.randoms())
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 50),
+    st.integers(1, 4),
+    st.sampled_from([0, 3, 10**6]),
+    st.sampled_from([2, 128]),
+    st.randoms(),
+)
 def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(
-    tmp_path_factory, seed, rows, shards, together, rng
+    tmp_path_factory, seed, rows, shards, together, first, rng
 ):
     texts, ids = planted(seed)
-    one = run(MinHashDedup(), [documents(texts, ids)], tmp_path_factory.mktemp("one"))
     shuffled = list(zip(texts, ids, strict=True))
     rng.shuffle(shuffled)
     parts = [documents(*map(list, zip(*shuffled[n::shards], strict=True))) for n in range(shards)]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "REPRESENTATIVES", first)
+        patch.setattr(buckets, "CROWDS", 1)
+        one = run(MinHashDedup(), [documents(texts, ids)], tmp_path_factory.mktemp("one"))
+        patch.setattr(search, "SMALL", 0)
         patch.setattr(search, "TASK_SHINGLES", 300)
+        patch.setattr(search, "SENT_SHINGLES", 200)
         patch.setattr(search, "PART_ROWS", 15)
         patch.setattr(search, "BAND_ROWS", 100)
         patch.setattr(search, "MEMBER_ROWS", 30)
@@ -169,7 +196,45 @@ def test_a_bucket_of_look_alikes_is_bounded_and_said(tmp_path, monkeypatch):
     result = run(stage, [documents(texts)], tmp_path)
     assert len(result.kept) == 8
     assert "were not compared with all of it" in result.notes[0]
-    assert result.notes[0].startswith("5 documents")
+    assert result.notes[0].startswith("8 documents")  # each of them in more such buckets than are looked into
+    monkeypatch.setattr(buckets, "CROWDS", 1000)
+    assert run(stage, [documents(texts)], tmp_path / "all").notes[0].startswith("5 documents")
+
+
+def test_near_copies_of_one_page_leave_one_however_many_there_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "REPRESENTATIVES", 4)
+    monkeypatch.setattr(search, "PART_ROWS", 10)
+    rng = random.Random(7)
+    page = text_of(rng, 300)
+    pages = [[" ".join(changed(rng, page, 1)) for _ in range(20)] for _ in range(3)]
+    shards = [documents(texts, [f"{n}-{m:02d}" for m in range(20)]) for n, texts in enumerate(pages)]
+    result = run(MinHashDedup(), shards, tmp_path)
+    assert result.kept == ["0-00"]
+    assert {removal.partner_id for removal in result.dropped.values()} == {"0-00"}
+
+
+def test_one_text_many_times_in_many_parts_leaves_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "PART_ROWS", 10)
+    texts = ["The same page. Again!", "the same page again"] * 10
+    shards = [documents(texts, [f"{n}-{m:02d}" for m in range(20)]) for n in range(5)]
+    result = run(MinHashDedup(), shards, tmp_path)
+    assert result.kept == ["0-00"]
+    assert {(r.partner_id, r.partner, r.value) for r in result.dropped.values()} == {("0-00", 0, 1.0)}
+
+
+def test_copies_of_a_text_that_is_dropped_name_the_one_that_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "PART_ROWS", 2)
+    words = text_of(random.Random(8), 150)
+    near = " ".join([*words[:-1], "another"])
+    shards = [
+        documents([near, near], ["b", "c"]),
+        documents([" ".join(words)], ["a"]),
+        documents([near.upper()], ["d"]),
+    ]
+    result = run(MinHashDedup(), shards, tmp_path)
+    assert result.kept == ["a"]
+    assert {(r.partner_id, r.value) for r in result.dropped.values()} == {("a", result.dropped["b"].value)}
+    assert result.dropped["b"].value < 1
 
 
 def test_bands_that_miss_most_pairs_at_the_threshold_are_said(tmp_path):
@@ -188,7 +253,7 @@ def test_only_the_threshold_leaves_the_observation_as_it_is():
 
 def test_files_between_steps_do_not_stay_behind(tmp_path):
     run(MinHashDedup(), [documents(["same text here now yes"] * 3)], tmp_path)
-    assert not list((tmp_path / "work").rglob("*.arrow"))
+    assert not list((tmp_path / "work").rglob("*.runs"))
 
 
 @pytest.mark.parametrize(

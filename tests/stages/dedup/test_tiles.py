@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.dedup.tiles import ALONE, FOLLOWING, LEADING, cut_tiles, home_pairs
@@ -31,6 +31,7 @@ def pairs_in(rows: np.ndarray, columns: dict[str, np.ndarray]) -> list[tuple[int
     return found
 
 
+@settings(deadline=None)
 @given(SIZES, st.data(), st.integers(2, 4), st.integers(2, 30))
 def test_each_is_compared_with_the_first_of_its_bucket_once_whatever_the_limit(sizes, data, first, limit):
     buckets = rows_of(sizes)
@@ -51,6 +52,7 @@ def test_each_is_compared_with_the_first_of_its_bucket_once_whatever_the_limit(s
     assert set(behind.tolist()) == {r for r in range(len(buckets)) if r - starts[int(buckets[r])] >= first}
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(2, 30))
 def test_blocks_hold_whole_tiles_and_no_more_shingles_than_one_tile_or_the_limit(sizes, limit):
     buckets = rows_of(sizes)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import random
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 from pipeline.documents import Batch
 from pipeline.errors import UserError
 from pipeline.stage import StageFault
+from stages.mixing import mix
 from stages.mixing.mix import Mix, SampleByRate, fraction_of
 from tests.stages.corpus_run import documents, run
 
@@ -191,3 +195,64 @@ def test_a_rate_is_a_stage_of_its_own():
 def test_only_the_seed_belongs_to_the_observation():
     assert Mix(weights={"a": 1}).observation_identity() == Mix(fractions={"b": 0.5}).observation_identity()
     assert Mix(seed=1).observation_identity() != Mix(seed=2).observation_identity()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_a_giant_document_never_keeps_the_others_of_its_source_out(tmp_path_factory, seed, giants):
+    """NVIDIA/Megatron-Energon issue 212: one document larger than the share of its source."""
+    small = [f"book {n} " + "x" * 180 for n in range(60)]
+    texts = [*small, *("y" * (12_000 + n) for n in range(giants)), *(f"page {n} " + "z" * 280 for n in range(60))]
+    shard = documents(texts, source=["books"] * (60 + giants) + ["web"] * 60)
+    stage = Mix(weights={"books": 1, "web": 1}, target_bytes=10_000, seed=seed)
+    result = run(stage, [shard], tmp_path_factory.mktemp("run"))
+    got = sizes([shard], result.kept)
+    assert 5000 - 200 < got["books"] <= 5000
+    assert 5000 - 300 < got["web"] <= 5000
+    assert result.notes == []
+
+
+def test_a_document_passed_over_says_how_large_it_is_and_what_was_left(tmp_path):
+    texts = [*(f"book {n} " + "x" * 180 for n in range(60)), "y" * 12_000]
+    shard = documents(texts, source=["books"] * 61)
+    for seed in range(8):  # wherever the giant comes
+        stage = Mix(weights={"books": 1}, target_bytes=11_000, seed=seed)
+        giant = run(stage, [shard], tmp_path / str(seed)).dropped["d060"]
+        assert giant.rule in ("larger_than_share", "not_sampled")
+        assert giant.value >= giant.threshold
+        if giant.rule == "larger_than_share":
+            assert giant.value == 12_000
+
+
+def test_copies_that_fit_one_by_one_but_not_together_end_the_share(tmp_path):
+    shard = documents(["x" * 100] * 3, ["same"] * 3, source=["web"] * 3)
+    result = run(Mix(weights={"web": 1}, target_bytes=250), [shard], tmp_path)
+    assert result.kept == []
+    assert "no document is small enough" in result.notes[0]
+
+
+def test_the_source_that_limits_a_mixture_is_named(tmp_path):
+    shard = documents(["x" * 1000, "y" * 100], source=["web", "books"])
+    result = run(Mix(weights={"web": 1, "books": 1}), [shard], tmp_path)
+    assert any("'books' limits the mixture: all its 100 bytes are 0.5 of 200" in note for note in result.notes)
+
+
+def test_a_share_that_stays_empty_in_part_is_told_with_what_was_reached(tmp_path):
+    shard = documents(["x" * 600, "y" * 600], source=["web", "web"])
+    result = run(Mix(weights={"web": 1}, target_bytes=1000), [shard], tmp_path)
+    assert len(result.kept) == 1
+    assert "600 of 1,000 bytes are taken" in result.notes[0]
+
+
+def test_parts_are_merged_to_what_one_part_gives(tmp_path, monkeypatch):
+    shards = [corpus(seed, 30, 10) for seed in range(5)]
+    stage = Mix(weights={"web": 2, "books": 1}, target_bytes=6000)
+    one = run(stage, shards, tmp_path / "one")
+    monkeypatch.setattr(mix, "SMALL", 0)
+    monkeypatch.setattr(mix, "PART_ROWS", 10)
+    assert run(stage, shards, tmp_path / "many") == one
+
+
+def test_a_decision_comes_back_from_json_as_it_was():
+    decision = SampleByRate(rates={"web": 0.5}, limits={"web": ((0.25, 100), (0.375, 7))}, seed=3)
+    assert msgspec.convert(json.loads(json.dumps(dataclasses.asdict(decision))), SampleByRate) == decision
