@@ -21,7 +21,7 @@ def test_a_byte_order_mark_says_how_a_file_is_encoded_and_is_no_text(encoding, t
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("text", [TEXT, english(3), "\n".join(MIXED[:9]) * 3])
+@pytest.mark.parametrize("text", [TEXT, english(3), "\n".join(MIXED[:9]) * 3, f"{MIXED[2]}\n" * 9, f"{MIXED[1]}\n" * 9])
 def test_a_file_without_a_mark_is_told_by_where_its_zero_bytes_stand(encoding, text):
     assert decoded(text.encode(encoding)) == text
 
