@@ -1,4 +1,4 @@
-"""Token counts at five vocabulary sizes: ours against `tokenizers` (five encodings) and `tiktoken` (one, plus the table).
+"""Token counts at five vocabulary sizes, and ids at one: ours against `tokenizers` (five encodings) and `tiktoken` (one, plus the table).
 
     python benchmarks/tokenizer_count.py FOLDER [--megabytes 100] [--peer-megabytes 20]
 
@@ -25,6 +25,7 @@ from tokenizers import Tokenizer
 
 from pipeline.storage import Folder
 from tokenizer.counting.counter import Counter
+from tokenizer.counting.encoder import Encoder
 from tokenizer.ladder.files import tiktoken_settings, write_ladder
 from tokenizer.ladder.ladder import Ladder
 from tokenizer.pretokens.counts import PretokenTable
@@ -57,6 +58,15 @@ def main() -> None:
         counter.count(texts)
     print(f"ours: tables {made.cpu:.2f} s; cold cache {megabytes / cold.cpu:.1f} MB/s (wall {cold.wall:.2f} s), "
           f"warm {megabytes / warm.cpu:.1f} MB/s")  # fmt: skip
+
+    Encoder(ladder).encode(["compiled before the clock starts"])
+    encoder = Encoder(ladder)
+    with clock() as encoding:
+        ids, _ = encoder.encode(texts)
+    with clock() as again:
+        encoder.encode(texts)
+    print(f"ids at {SIZES[-1]}: cold {megabytes / encoding.cpu:.1f} MB/s, warm {megabytes / again.cpu:.1f} MB/s; "
+          f"as many as counted: {len(ids) == counts[:, -1].sum()}")  # fmt: skip
 
     some = int(np.searchsorted(np.cumsum(np.diff(texts.offsets)), options.peer_megabytes * 1e6)) + 1
     strings = array[:some].to_pylist()

@@ -120,15 +120,18 @@ def decoded(data: bytes) -> str:
 def _unmarked(head: bytes) -> str:
     """Return how a text without a mark is encoded that begins with `head`: in text, only wide forms hold zero bytes."""
     zeros = [head[place::4].count(0) for place in range(4)]
-    if not any(zeros):
-        return "utf-8"
     quarter = len(head) // 4
-    if zeros[2] > 0.9 * quarter and zeros[3] >= quarter:
+    little, big = zeros[1] + zeros[3], zeros[0] + zeros[2]
+    if quarter < 8 or not any(zeros):
+        return "utf-8"
+    if min(zeros[2], zeros[3]) > 0.9 * quarter:
         encoding = "utf-32-le"
-    elif zeros[1] > 0.9 * quarter and zeros[0] >= quarter:
+    elif min(zeros[0], zeros[1]) > 0.9 * quarter:
         encoding = "utf-32-be"
+    elif 8 * min(little, big) > max(little, big) or (2 * max(little, big) < quarter and _is_text(head, "utf-8")):
+        return "utf-8"
     else:
-        encoding = "utf-16-le" if zeros[1] + zeros[3] > zeros[0] + zeros[2] else "utf-16-be"
+        encoding = "utf-16-le" if little > big else "utf-16-be"
     return encoding if _is_text(head[: quarter * 4], encoding) else "utf-8"
 
 

@@ -101,8 +101,9 @@ class TokenCounts(CorpusStage):
         """Write ``token_budget.json``, and ``report/`` with one row per size and source or language."""
         ladder = Ladder.load(self._ladder_folder(observations.inputs))
         parts = observations.parts(max(PART_ROWS, -(-observations.rows // MOST_PARTS)))
-        totals = sum_parts(parts, work, tasks)
-        rows = report_rows(totals, [f"{PREFIX}{size}" for size in ladder.vocab_sizes])
+        columns = [f"{PREFIX}{size}" for size in ladder.vocab_sizes]
+        totals = sum_parts(parts, columns, work, tasks)
+        rows = report_rows(totals, columns)
         budget = self.budget(ladder, totals, rows)
         work.put_json("token_budget.json", budget)
         write_report(rows, work / "report")

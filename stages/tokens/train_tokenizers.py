@@ -24,7 +24,7 @@ from tokenizer.training.train import train_from_counts
 LADDER_FOLDER = "tokenizer"
 """Folder below the decision where the ladder and its files lie."""
 
-PART_ROWS, MOST_PARTS = 1 << 18, 1 << 12
+PART_ROWS, MOST_PARTS = 1 << 16, 1 << 12
 """Documents whose counts one task adds up at least, and how many such tasks there are at most."""
 
 

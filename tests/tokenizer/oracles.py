@@ -12,13 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import tiktoken
 import zstandard
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from tokenizer.ladder.files import with_gaps
 from tokenizer.ladder.ladder import Ladder
 from tokenizer.pretokens.counts import PretokenTable
 from tokenizer.pretokens.merging import ordered
 from tokenizer.pretokens.patterns import Pattern, pattern_of
+from tokenizer.pretokens.unicode_classes import as_of_unicode_16
 from tokenizer.texts import Texts
 from tokenizer.training.options import TrainOptions
 from tokenizer.training.train import train_from_counts
@@ -83,10 +86,26 @@ def model_of(tokenizer: Tokenizer) -> tuple[dict[str, int], list[tuple[str, str]
 def split_by_regex(text: str, pattern: Pattern) -> list[bytes]:
     """Return the pretokens by the `regex` library; what lies between matches is one too."""
     pieces, at = [], 0
-    for match in pattern.compiled().finditer(text):
-        pieces += [text[at : match.start()], match.group()]
+    for match in pattern.compiled().finditer(as_of_unicode_16(text)):
+        pieces += [text[at : match.start()], text[match.start() : match.end()]]
         at = match.end()
     return [piece.encode("utf-8", "surrogateescape") for piece in [*pieces, text[at:]] if piece]
+
+
+def split_by_tokenizers(text: str, pattern: str) -> list[str]:
+    """Return the pretokens by the engine of `tokenizers`."""
+    return [piece for piece, _ in pre_tokenizers.Split(Regex(pattern), "isolated").pre_tokenize_str(text)]
+
+
+def split_by_tiktoken(text: str, pattern: str) -> list[str]:
+    """Return the pretokens by the engine of `tiktoken`: every piece of `text`, which has to be short, is a token."""
+    data = text.encode()
+    pieces = {data[a:b] for a in range(len(data)) for b in range(a + 1, len(data) + 1)}
+    ranks = {piece: rank for rank, piece in enumerate(sorted(pieces, key=lambda p: (len(p), p)))}
+    encoding = tiktoken.Encoding(
+        "pieces", pat_str=with_gaps(pattern), mergeable_ranks=ranks or {b"a": 0}, special_tokens={}
+    )
+    return [encoding.decode_single_token_bytes(token).decode() for token in encoding.encode_ordinary(text)]
 
 
 def counts_by_python(texts: Sequence[str], pattern: Pattern) -> Counter[bytes]:

@@ -15,7 +15,7 @@ from pipeline.errors import InputError, UserError
 from pipeline.storage import Folder
 from tokenizer.counting.counter import count_tokens
 from tokenizer.ladder.ladder import LADDER_FILE, Ladder
-from tokenizer.pretokens.patterns import pattern_of
+from tokenizer.pretokens.patterns import is_name, pattern_of
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _of_ranks(place: pathlib.Path, pattern: str | None) -> TokenCounter:
         raise UserError(f"{place}: a rank file does not say how text is cut; give --pattern (gpt2, cl100k, o200k, …)")
     try:
         ranks = load_tiktoken_bpe(str(place))
-        regex = pattern_of(pattern).regex
+        regex = pattern_of(pattern).regex if is_name(pattern) else pattern  # read by tiktoken alone
         encoding = tiktoken.Encoding(place.stem, pat_str=regex, mergeable_ranks=ranks, special_tokens={})
     except (ValueError, AssertionError) as error:
         raise InputError(f"{place} is no tiktoken rank file ({' '.join(str(error).split())[:200]})") from error

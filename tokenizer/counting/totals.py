@@ -21,6 +21,8 @@ PREFIX = "tokens_"
 SUMS = ("documents", "bytes", "characters", "words")
 GROUPS = ("all", "source", "language")
 
+_TOGETHER = 1 << 16  # rows that are gathered before they are added up
+
 FAN_IN = 64
 """Tables of totals that one task adds up."""
 
@@ -36,27 +38,41 @@ class Totals:
 
     def __init__(self) -> None:
         self._frames = [pl.DataFrame(schema=_SCHEMA)]
-        self._waiting = 0
+        self._waiting = 0  # rows of all frames but the first
+        self._tables: list[pa.Table] = []
+        self._rows = 0  # documents in tables
 
     def add(self, table: pa.Table) -> None:
         """Add the token counts of `table`."""
-        self._add(_totals_of(table))
+        self._tables.append(table.select(["source", "language", *SUMS[1:], *token_columns(table)]))
+        self._rows += table.num_rows
+        if self._rows > _TOGETHER:
+            self._add_tables()
 
     def add_totals(self, table: pa.Table) -> None:
         """Add what `table` of other totals returned."""
         self._add(pl.DataFrame(table).cast(_SCHEMA))
 
+    def _add_tables(self) -> None:
+        tables, self._tables, self._rows = self._tables, [], 0
+        if tables:
+            self._add(_totals_of(pa.concat_tables(tables, promote_options="permissive")))
+
     def _add(self, frame: pl.DataFrame) -> None:
         self._frames.append(frame)
         self._waiting += len(frame)
-        if self._waiting > max(1 << 16, len(self._frames[0])):  # so that each row is added up a few times only
-            self._frame()
+        if self._waiting > max(_TOGETHER, len(self._frames[0])):  # so that each row is added up a few times only
+            self._add_frames()
+
+    def _add_frames(self) -> None:
+        self._frames = [pl.concat(self._frames).group_by(_KEYS).agg(pl.col("amount").sum()).sort(_KEYS)]
+        self._waiting = 0
 
     def _frame(self) -> pl.DataFrame:
         """All of it, every key once, sorted by key."""
+        self._add_tables()
         if len(self._frames) > 1:
-            self._frames = [pl.concat(self._frames).group_by(_KEYS).agg(pl.col("amount").sum()).sort(_KEYS)]
-            self._waiting = 0
+            self._add_frames()
         return self._frames[0]
 
     def table(self) -> pa.Table:
@@ -82,7 +98,7 @@ class Totals:
 
 def _totals_of(table: pa.Table) -> pl.DataFrame:
     columns = token_columns(table)
-    frame = pl.DataFrame(table.select(["source", "language", *SUMS[1:], *columns])).with_columns(
+    frame = pl.DataFrame(table).with_columns(
         pl.col("source", "language").cast(pl.String).fill_null("unknown"),
         pl.lit("all").alias("all"),
         pl.lit(1, pl.Int64).alias("documents"),
@@ -108,9 +124,14 @@ def token_columns(table: pa.Table) -> list[str]:
     return [name for name in table.column_names if name.startswith(PREFIX)]
 
 
-def sum_parts(parts: Sequence[ObservedPart], work: Folder, tasks: Tasks) -> Totals:
-    """Add up the token counts that were observed of `parts`, in tasks, as a tree, into ``totals.parquet`` of `work`."""
-    files = tasks.map("adding up tokens of shards", sum_part, [(part, work) for part in parts])
+def sum_parts(parts: Sequence[ObservedPart], columns: Sequence[str], work: Folder, tasks: Tasks) -> Totals:
+    """Add up token counts that were observed, in tasks, as a tree, into ``totals.parquet`` of `work`.
+
+    Args:
+        columns: those that count tokens.
+    """
+    read = ("source", "language", *SUMS[1:], *columns)
+    files = tasks.map("adding up tokens of shards", sum_part, [(part, read, work) for part in parts])
     rounds = 0
     while files != [_TOTALS]:
         groups = [tuple(files[at : at + FAN_IN]) for at in range(0, len(files), FAN_IN)] or [()]
@@ -125,11 +146,11 @@ def sum_parts(parts: Sequence[ObservedPart], work: Folder, tasks: Tasks) -> Tota
     return _sum_of(files, work)
 
 
-def sum_part(item: tuple[ObservedPart, Folder]) -> str:
+def sum_part(item: tuple[ObservedPart, tuple[str, ...], Folder]) -> str:
     """Write the totals of a run of shards; answer the file's name."""
-    part, work = item
+    part, columns, work = item
     totals = Totals()
-    for table in part.tables():
+    for table in part.tables(columns):
         totals.add(table)
     name = f"{_SUMS}/part-{part.first:010d}.parquet"
     work.put_table(name, totals.table())

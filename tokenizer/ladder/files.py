@@ -114,11 +114,14 @@ def tiktoken_ranks(ladder: Ladder, vocab_size: int) -> bytes:
     return b"".join([b"%s %d\n" % (encode(token), number) for number, token in enumerate(tokens, ladder.offset)])
 
 
+def with_gaps(pattern: str) -> str:
+    """Return `pattern` with what lies between its matches as matches too, which tiktoken would drop."""
+    return f"{pattern}|(?:(?!{pattern})[\\s\\S])+"
+
+
 def tiktoken_settings(ladder: Ladder, vocab_size: int, pad_to_multiple: int = 0) -> dict[str, Any]:
     """Return what ``tiktoken.Encoding`` takes beside the ranks: pattern and special tokens."""
-    text = ladder.pattern.regex
-    if ladder.pattern.kind == CUSTOM:  # tiktoken drops what lies between matches
-        text = f"{text}|(?:(?!{text})[\\s\\S])+"
+    text = ladder.pattern.regex if ladder.pattern.kind != CUSTOM else with_gaps(ladder.pattern.regex)
     names = [*ladder.special_tokens, *_reserved(ladder, vocab_size, pad_to_multiple)]
     vocab = vocabulary(ladder, vocab_size, pad_to_multiple)
     return {"name": f"ladder_{vocab_size}", "pat_str": text, "special_tokens": {name: vocab[name] for name in names}}

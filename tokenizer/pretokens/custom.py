@@ -8,6 +8,7 @@ import numpy as np
 
 from tokenizer.memory import padded
 from tokenizer.pretokens.patterns import Pattern
+from tokenizer.pretokens.unicode_classes import as_of_unicode_16
 from tokenizer.texts import Texts
 
 
@@ -22,7 +23,7 @@ def custom_ends(text: bytes, pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
     string = text.decode("utf-8", "replace")
     bounds: list[int] = []
     at = 0
-    for match in pattern.compiled().finditer(string):
+    for match in pattern.compiled().finditer(as_of_unicode_16(string)):
         if match.start() > at:
             bounds.append(match.start())
         at = match.end()

@@ -36,6 +36,8 @@ FAN_IN = 64
 """Runs that one task adds up."""
 TASK_ROWS = 1 << 21
 """Rows of all its runs that one task adds up, unless one partition has more."""
+GROUP_ROWS = 1 << 17
+"""Rows in a row group of a run: what is read for one range is little more than its own rows."""
 FILE_ROWS = 1 << 22
 """Pretokens in one file of the result, unless one partition has more."""
 
@@ -65,8 +67,13 @@ class Run:
             lengths = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
             begins = np.cumsum([0, *lengths])
             groups = range(int(np.searchsorted(begins, start, "right")) - 1, int(np.searchsorted(begins, end)))
-            rows = parquet.read_row_groups(list(groups))
+            rows = parquet.read_row_groups(list(groups), use_threads=False)
         return rows.slice(start - int(begins[groups[0]]), end - start).cast(SCHEMA)
+
+    def partitions(self, folder: Folder, first: int, last: int) -> list[pa.Table]:
+        """Return what the run holds of each of partitions `first` to `last` (not included)."""
+        rows = self.read(folder, first, last)
+        return [rows.slice(self.rows(first, p), self.rows(p, p + 1)) for p in range(first, last)]
 
 
 Layer = tuple[Run, ...]
@@ -86,7 +93,7 @@ class RunWriter:
             return
         rows, bounds = _by_partition(table)
         file = f"{_RUNS}/{self.name}-{len(self.runs):03d}.parquet"
-        self.work.put(file, _encoded(rows))
+        self.work.put(file, _encoded(rows, GROUP_ROWS))
         self.runs.append(Run(file, tuple(bounds.tolist())))
 
 
@@ -169,23 +176,27 @@ def _ranges(layers: Sequence[Layer], most: int) -> Iterator[tuple[int, int]]:
 def sum_range(item: tuple[tuple[Run, ...], int, int, Folder, str, int]) -> dict:
     """Add up a range of partitions of some runs; answer the run of it as JSON holds it."""
     runs, first, last, work, file, floor = item
-    total = PretokenTable()
-    for run in runs:
-        total.add_table(run.read(work, first, last))
-    table = total.to_table()
-    if floor > 1:
-        table = table.filter(pc.greater_equal(table["count"], floor))
-    rows, bounds = _by_partition(table)
-    work.put(file, _encoded(rows))
-    return msgspec.to_builtins(Run(file, tuple(bounds.tolist())))
+    held = [run.partitions(work, first, last) for run in runs]
+    pieces, bounds = [SCHEMA.empty_table()], [0] * (first + 1)
+    for number in range(last - first):  # one partition's sum at a time is small
+        pieces.append(_sum_of((partitions[number] for partitions in held), floor))
+        bounds.append(bounds[-1] + pieces[-1].num_rows)
+    bounds += bounds[-1:] * (PARTITIONS - last)
+    work.put(file, _encoded(pa.concat_tables(pieces), GROUP_ROWS))
+    return msgspec.to_builtins(Run(file, tuple(bounds)))
+
+
+def _sum_of(tables: Iterable[pa.Table], floor: int) -> pa.Table:
+    table = summed(tables)
+    return table.filter(pc.greater_equal(table["count"], floor)) if floor > 1 else table
 
 
 def write_counts(item: tuple[Layer, int, int, Folder, int]) -> str:
     """Write one file of the result: partitions `first` to `last` of the layer, each ordered by bytes."""
     layer, first, last, work, number = item
-    parts = [run.read(work, p, p + 1) for p in range(first, last) for run in layer if run.rows(p, p + 1)]
+    parts = [part for run in layer for part in run.partitions(work, first, last)]
     name = f"{COUNTS_FOLDER}/{number:05d}.parquet"
-    work.put(name, _encoded(pa.concat_tables([SCHEMA.empty_table(), *map(_by_bytes, parts)])))
+    work.put(name, _encoded(pa.concat_tables([SCHEMA.empty_table(), *map(_by_bytes, parts)]), FILE_ROWS))
     return name
 
 
@@ -193,9 +204,9 @@ def _by_bytes(table: pa.Table) -> pa.Table:
     return table.take(pc.sort_indices(table, [("pretoken", "ascending")]))
 
 
-def _encoded(table: pa.Table) -> bytes:
+def _encoded(table: pa.Table, group_rows: int) -> bytes:
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", row_group_size=1 << 17)
+    pq.write_table(table, sink, compression="zstd", row_group_size=group_rows)
     return sink.getvalue()
 
 

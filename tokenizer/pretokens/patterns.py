@@ -1,8 +1,8 @@
 """Pretoken patterns: how text is cut before any merge, as each published tokenizer defines it.
 
 GPT-2: openai/gpt-2 ``encoder.py``. cl100k (GPT-4) and o200k (GPT-4o): ``tiktoken_ext/openai_public.py``. Llama 3:
-``tokenizer.py`` of meta-llama/llama3. They are written here without possessive quantifiers, which Oniguruma
-(`tokenizers`) reads otherwise, and with ``\\z`` for the end of text, which ``$`` is not in every library.
+``tokenizer.py`` of meta-llama/llama3. They are written here so that every engine reads them alike (`portable.py`);
+the strings that tiktoken ships, which are not, are known as what they mean.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import regex
 
 from pipeline.errors import UserError
+from tokenizer.pretokens.portable import translated
 
 GPT2, CL100K, O200K, LLAMA3, CUSTOM = range(5)
 """Numbers of the scanner's rules; `CUSTOM` takes the `regex` library's path."""
@@ -45,6 +46,12 @@ _OTHER_NAMES = {
     "o200k_base": "o200k", "gpt-4o": "o200k", "gpt4o": "o200k", "llama-3": "llama3",
 }  # fmt: skip
 
+_AS_SHIPPED = {
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s": "cl100k",
+}
+"""Strings of tiktoken 0.14 that mean a built-in pattern, and rely on how its engine reads possessive counts and ``$``."""
+
 NAMES = tuple(_PUBLISHED)
 
 
@@ -64,12 +71,10 @@ class Pattern:
 
     def compiled(self) -> Any:
         """Return the pattern of Python's `regex` library."""
-        return _compile(self.regex)
+        return _compile(translated(self.regex))
 
 
-@lru_cache(maxsize=64)
-def _compile(pattern: str) -> Any:
-    return regex.compile(pattern.replace(r"\z", r"\Z"))
+_compile = lru_cache(maxsize=64)(regex.compile)
 
 
 def pattern_of(name: str) -> Pattern:
@@ -78,29 +83,37 @@ def pattern_of(name: str) -> Pattern:
     What a custom regex leaves out between two matches is a pretoken of its own, as in `tokenizers`.
 
     Raises:
-        UserError: neither a known name nor a regex that `regex` and `tokenizers` both accept, or one that
+        UserError: neither a known name nor a regex that `regex`, `tokenizers` and `tiktoken` read alike, or one that
             matches the empty string.
     """
-    known = _OTHER_NAMES.get(name.lower(), name.lower())
+    known = _AS_SHIPPED.get(name) or _OTHER_NAMES.get(name.lower(), name.lower())
     if known in _PUBLISHED:
         kind, text = _PUBLISHED[known]
         return Pattern(known, text, kind)
     for published, (kind, text) in _PUBLISHED.items():
         if name == text:
             return Pattern(published, text, kind)
-    if name.replace("_", "").replace("-", "").isalnum():
+    if is_name(name):
         raise UserError(f"pattern: unknown name {name!r}; known are {', '.join(NAMES)}, or give a regular expression")
     _check_custom(name)
     return Pattern("custom", name, CUSTOM)
 
 
+def is_name(text: str) -> bool:
+    """Return whether `text` is meant as the name of a pattern and not as one."""
+    return text.replace("_", "").replace("-", "").isalnum()
+
+
+@lru_cache(maxsize=64)
 def _check_custom(text: str) -> None:
+    """Raise UserError unless all three engines take the pattern and read it alike."""
+    import tiktoken  # these two take a tenth of a second that built-in patterns need not wait
     from tokenizers import Regex
 
+    ours = translated(text)
     try:
-        compiled = _compile(text)
+        _compile(ours)
         Regex(text)
-    except Exception as error:  # regex.error, and a bare Exception from tokenizers
+        tiktoken.Encoding("check", pat_str=text, mergeable_ranks={b"a": 0}, special_tokens={})
+    except Exception as error:  # regex.error, a bare Exception from tokenizers, ValueError from tiktoken
         raise UserError(f"pattern: {text!r} is no regular expression ({' '.join(str(error).split())})") from error
-    if compiled.match("") is not None:
-        raise UserError(f"pattern: {text!r} matches the empty string, so it would cut between all characters; mend it")

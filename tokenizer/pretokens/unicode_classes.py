@@ -3,8 +3,8 @@
 The classes are those of Unicode 16, fixed in ``unicode_classes.json``: the version inside the `tokenizers`
 0.20 to 0.23 and `tiktoken` 0.8 to 0.14 encoders, so that what is counted here is what they encode, and the same
 corpus gives the same counts whatever `regex` or Python is installed. Code points assigned later (17,144
-letters and 336 numbers of Unicode 17 and 18) belong to no class here and there; a newer `regex` module
-calls them letters.
+letters and 336 numbers of Unicode 17 and 18) belong to no class here and there; a newer `regex` module, which
+runs custom patterns, knows them, so they are hidden from it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from __future__ import annotations
 import json
 import pathlib
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
+import regex
 
 UNICODE_VERSION = "16.0.0"
 
@@ -29,6 +31,8 @@ NEWLINE = 7  # \r, \n
 CLASS_PATTERNS = {UPPER: r"[\p{Lu}\p{Lt}]", LOWER: r"\p{Ll}", LETTER: r"[\p{Lm}\p{Lo}]", MARK: r"\p{M}",
                   NUMBER: r"\p{N}", SPACE: r"\s"}  # fmt: skip
 
+_RECLASSED, _ALIKE = 0x295, 0x296  # and a letter like what the first was
+
 _FILE = pathlib.Path(__file__).with_name("unicode_classes.json")
 
 
@@ -40,6 +44,51 @@ def class_table() -> np.ndarray:
             table[first : last + 1] = int(name)
     table[[10, 13]] = NEWLINE
     return table
+
+
+def unassigned_runs() -> Iterator[tuple[int, int]]:
+    """Yield first and last code point of each run of those that Unicode 16 has not assigned (``Cn``)."""
+    bounds = json.loads(_FILE.read_text("ascii"))["unassigned"]
+    yield from zip(bounds[::2], bounds[1::2], strict=True)
+
+
+@cache
+def changed_points() -> np.ndarray:
+    """Return how the installed `regex` module differs from Unicode 16 in each code point: uint8, shape (0x110000,).
+
+    0: not at all; 1: it calls assigned what was not; 2: U+0295, which was ``Ll`` and has been ``Lo`` since.
+    """
+    unassigned = np.zeros(0x110000, bool)
+    for first, last in unassigned_runs():
+        unassigned[first : last + 1] = True
+    points = np.flatnonzero(unassigned)
+    text = "".join(map(chr, points.tolist()))
+    changed = np.zeros(0x110000, np.uint8)
+    for match in regex.finditer(r"\P{Cn}+", text):
+        changed[points[match.start() : match.end()]] = 1
+    if regex.match(r"\p{Lo}", chr(_RECLASSED)):
+        changed[_RECLASSED] = 2
+    return changed
+
+
+def changed_since(first: int, last: int) -> bool:
+    """Return whether `changed_points` holds any from code point `first` to `last`."""
+    return bool(changed_points()[first : last + 1].any())
+
+
+def as_of_unicode_16(text: str) -> str:
+    """Return `text` with characters in which the `regex` module sees what Unicode 16 does, each in its place.
+
+    What has been assigned since becomes U+FFFF, which never is.
+    """
+    if text.isascii():
+        return text
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    changed = changed_points()[codes]
+    if not changed.any():
+        return text
+    hidden = np.where(changed == 1, 0xFFFF, np.where(changed == 2, _ALIKE, codes))
+    return hidden.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def two_stage(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

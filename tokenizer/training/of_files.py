@@ -90,6 +90,8 @@ def count_pretokens(
 ) -> dict[str, int]:
     """Count the pretokens of `pieces` into ``pretokens/`` of `folder` and return what was read.
 
+    Half of `memory_bytes` is for the tables that the workers (threads) fill, half for writing and adding them up.
+
     Returns:
         documents, bytes, unreadable records.
     """
@@ -100,7 +102,7 @@ def count_pretokens(
 
     def count(lane: int) -> tuple[list[Run], dict[str, int]]:
         writer = RunWriter(folder, f"{lane:03d}")
-        table = PretokenTable(memory_bytes // threads, writer.write)
+        table = PretokenTable(memory_bytes // 2 // threads, writer.write)
         read = {"documents": 0, "bytes": 0, "unreadable": 0}
         for number in range(lane, len(pieces), threads):
             for item in pieces[number].read(number):

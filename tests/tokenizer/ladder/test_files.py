@@ -13,6 +13,7 @@ from tests.tokenizer.oracles import MIXED, english, ladder_of
 from tokenizer.counting.encoder import encode
 from tokenizer.ladder.files import FileOptions, padded_size, tokenizer_json, write_ladder
 from tokenizer.ladder.ladder import Ladder
+from tokenizer.training.options import TrainOptions
 
 TEXTS = [*MIXED, *(english(seed) for seed in range(8))]
 SIZES = (300, 600)
@@ -120,3 +121,74 @@ def test_what_is_written_is_the_same_each_time(written, tmp_path):
     assert len(files) == 1 + 7 * len(SIZES)
     for name in files:
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+SPECIAL = ("<|endoftext|>", "<s>", "<|fim|>", "<pad>", "<unk>")
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["names are text", "names become tokens"])
+def for_transformers(request, tmp_path_factory):
+    """A ladder written for transformers, and its tokenizer loaded from there."""
+    options = TrainOptions(vocab_sizes=(400,), special_tokens=SPECIAL, special_tokens_in_text=request.param)
+    ladder = ladder_of(TEXTS, (400,), special=SPECIAL)
+    folder = tmp_path_factory.mktemp("transformers")
+    write_ladder(ladder, Folder(str(folder)), options.files())
+    return request.param, ladder, AutoTokenizer.from_pretrained(folder / "400")
+
+
+def test_transformers_knows_the_roles_by_their_usual_names(for_transformers):
+    _, _, tokenizer = for_transformers
+    assert (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.pad_token_id, tokenizer.unk_token_id) == (
+        0,
+        1,
+        3,
+        4,
+    )
+    assert len(tokenizer) == 400
+
+
+def test_transformers_skips_every_special_token_where_asked(for_transformers):
+    _, ladder, tokenizer = for_transformers
+    ids = [1, *encode("hello wörld", ladder).tolist(), 2, 3, 0]
+    assert tokenizer.decode(ids, skip_special_tokens=True) == "hello wörld"
+    assert tokenizer.decode(ids) == "<s>hello wörld<|fim|><pad><|endoftext|>"
+
+
+def test_transformers_pads_batches(for_transformers):
+    _, ladder, tokenizer = for_transformers
+    batch = tokenizer(["a", "the of and"], padding=True)
+    short, long = (encode(text, ladder).tolist() for text in ("a", "the of and"))
+    assert batch["input_ids"] == [short + [3] * (len(long) - len(short)), long]
+    assert batch["attention_mask"][0] == [1] * len(short) + [0] * (len(long) - len(short))
+
+
+def test_transformers_makes_a_name_in_a_text_the_token_only_where_asked(for_transformers):
+    in_text, ladder, tokenizer = for_transformers
+    text = "so <|endoftext|> it <|fim|> is"
+    ids = tokenizer(text)["input_ids"]
+    assert [token for token in ids if token < len(SPECIAL)] == ([0, 2] if in_text else [])
+    assert in_text or ids == encode(text, ladder).tolist()
+    assert tokenizer("<|endoftext|>", split_special_tokens=False)["input_ids"] == [0]
+
+
+def test_a_chat_template_of_ones_own_works_where_names_become_tokens(for_transformers):
+    in_text, ladder, tokenizer = for_transformers
+    template = "{% for m in messages %}<s>{{ m['content'] }}<|endoftext|>{% endfor %}"
+    found = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "hi"}], chat_template=template, return_dict=True,
+        tokenizer_kwargs={} if in_text else {"split_special_tokens": False},
+    )  # fmt: skip
+    assert found["input_ids"] == [1, *encode("hi", ladder).tolist(), 0]
+
+
+def test_transformers_saves_and_loads_the_same_tokenizer(for_transformers, tmp_path):
+    _, _, tokenizer = for_transformers
+    tokenizer.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    for text in (*MIXED, "so <|endoftext|> it"):
+        assert again(text)["input_ids"] == tokenizer(text)["input_ids"]
+    assert (again.eos_token, again.pad_token, again.decode([0, 2], skip_special_tokens=True)) == (
+        "<|endoftext|>",
+        "<pad>",
+        "",
+    )

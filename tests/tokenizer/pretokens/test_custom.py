@@ -8,7 +8,7 @@ from tokenizer.pretokens.custom import custom_ends
 from tokenizer.pretokens.patterns import pattern_of
 
 
-@pytest.mark.parametrize("pattern", [r"\w+", r"\d", r"[^ ]+ ?", r"(?<=a)b"])
+@pytest.mark.parametrize("pattern", [r"[\p{L}\p{N}]+", r"\d", r"[^ ]+ ?", r"(?<=a)b"])
 @pytest.mark.parametrize("text", MIXED)
 def test_a_custom_pattern_keeps_what_lies_between_matches(pattern, text):
     data, ends = custom_ends(text.encode(), pattern_of(pattern))

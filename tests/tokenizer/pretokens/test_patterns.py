@@ -14,11 +14,17 @@ def test_the_regex_of_a_built_in_pattern_is_recognised(name):
 
 
 def test_a_regular_expression_is_a_custom_pattern():
-    assert pattern_of(r"\w+|\s").kind == CUSTOM
+    assert pattern_of(r"\p{L}+|\s").kind == CUSTOM
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("gpt5", "unknown name"), (r"(a", "no regular expression"), (r"a*", "empty string")]
+    ("text", "said"),
+    [
+        ("gpt5", "unknown name"),
+        (r"(a", "is never closed"),
+        (r"\p{L}{100000}", "no regular expression"),
+        (r"a*", "empty string"),
+    ],
 )
 def test_a_pattern_that_cannot_work_is_refused_with_the_reason(text, said):
     with pytest.raises(UserError, match=said):

@@ -2,6 +2,7 @@ import unicodedata
 
 import numpy as np
 
+from tests.tokenizer.oracles import split_by_tokenizers
 from tokenizer.pretokens.unicode_classes import (
     CLASS_PATTERNS,
     LETTER,
@@ -12,10 +13,12 @@ from tokenizer.pretokens.unicode_classes import (
     OTHER,
     SPACE,
     UPPER,
+    as_of_unicode_16,
     class_table,
     classes_of_tokenizers,
     runs_of,
     two_stage,
+    unassigned_runs,
 )
 
 CATEGORIES = {"Lu": UPPER, "Lt": UPPER, "Ll": LOWER, "Lm": LETTER, "Lo": LETTER, "M": MARK, "N": NUMBER}
@@ -53,3 +56,19 @@ def test_runs_hold_every_class_point():
         line_breaks = 0
         assert covered == int((table == int(name)).sum()) + line_breaks
     assert set(runs_of(table)) == {str(kind) for kind in CLASS_PATTERNS}
+
+
+def test_what_is_unassigned_is_what_the_installed_tokenizers_library_sees():
+    unassigned = np.zeros(0x110000, bool)
+    for first, last in unassigned_runs():
+        unassigned[first : last + 1] = True
+    points = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    seen = "".join(split_by_tokenizers("".join(map(chr, points)), r"\P{Cn}+")[::2])
+    assert seen == "".join(chr(c) for c in points if not unassigned[c])
+
+
+def test_a_text_as_of_unicode_16_has_every_character_in_its_place():
+    text = "a\u0295\U00016ea0z"
+    assert as_of_unicode_16("plain") == "plain"
+    assert as_of_unicode_16("é中") == "é中"
+    assert [len(as_of_unicode_16(text)), as_of_unicode_16(text)[3]] == [4, "z"]
