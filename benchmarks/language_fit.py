@@ -32,6 +32,7 @@ FREE = {
     "py3langid": (0, 1, 14),
     "cld2": (2, 7, 8, 9, 10, 14),
 }
+SWEEPS = 40
 LABELS = list(NAMES)
 
 
@@ -97,7 +98,7 @@ def pattern_search(loss: Callable[[np.ndarray], float], start: np.ndarray) -> tu
     """Return where `loss` is least near `start`, and how little it is: one number at a time, in steps that shrink."""
     best, least = start.copy(), loss(start)
     steps = np.maximum(0.2 * np.abs(start), 0.2)
-    while steps.max() > 0.01:
+    for _ in range(SWEEPS):
         for k in range(len(best)):
             for sign in (1, -1):
                 tried = best.copy()
@@ -109,7 +110,6 @@ def pattern_search(loss: Callable[[np.ndarray], float], start: np.ndarray) -> tu
                     break
             else:
                 steps[k] *= 0.5
-        print(round(least, 4), np.round(best, 3).tolist(), flush=True)
     return best, least
 
 

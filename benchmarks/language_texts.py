@@ -19,7 +19,7 @@ INDIVIDUAL = {
     member: label
     for label, members in {
         "ak": "twi fat", "ar": "arb", "ay": "ayr", "az": "azj", "et": "ekk", "fa": "pes prs", "ff": "fuf", "gn": "gug",
-        "hmn": "hea hnj hms", "iu": "ike", "ku": "kmr", "lv": "lvs", "mg": "plt", "mn": "khk", "ms": "zlm zsm mly bjn",
+        "hmn": "hnj", "iu": "ike", "ku": "kmr", "lv": "lvs", "mg": "plt", "mn": "khk", "ms": "zlm zsm mly bjn",
         "ne": "npi", "no": "nob", "om": "gax gaz", "or": "ory", "ps": "pbu pbt", "qu": "quy quz", "sq": "als",
         "sw": "swh", "tl": "fil", "uz": "uzn", "yi": "ydd", "zh": "cmn", "sh": "hbs", "za": "ccx", "kok": "gom",
     }.items()

@@ -33,8 +33,8 @@ def available() -> bool:
     return importlib.util.find_spec("pycld2") is not None
 
 
-def find(text: str) -> Found:
-    """Return the languages of `text`, which must hold no control characters and no lone surrogates."""
+def find(text: bytes) -> Found:
+    """Return the languages of `text`, UTF-8 without control characters."""
     reliable, _, details = _library().detect(text, isPlainText=True, bestEffort=True)
     labels = np.full(3, -1, np.int64)
     percents = np.zeros(3, np.int64)

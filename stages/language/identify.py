@@ -85,7 +85,8 @@ def _by_engines(reading: Reading, engine: str) -> Answer:
     if score < calibration.LEAST_SCORE:
         return Answer(UNDETERMINED, UNDETERMINED, 0.0, {})
     label = _LABELS[best]
-    probabilities = {_LABELS[n]: float(p[n]) for n in np.flatnonzero(p > 1e-3)}
+    likely = np.flatnonzero(p > 1e-3)
+    probabilities = {_LABELS[n]: value for n, value in zip(likely.tolist(), p[likely].tolist(), strict=True)}
     script = _script_of(best, reading.letters, known_to.written_in)
     return Answer(label, iso_label(label, script), float(score), probabilities)
 
@@ -93,7 +94,7 @@ def _by_engines(reading: Reading, engine: str) -> Answer:
 def evidence(reading: Reading, known_to: Engines) -> tuple[Any, ...]:
     """Return what `pool` weighs, up to the scripts: what the engines say of a text and what they know."""
     text = reading.text.encode()
-    found = cld2.find(reading.text) if known_to.second else _NOTHING_FOUND
+    found = cld2.find(text) if known_to.second else _NOTHING_FOUND
     scores, looked_at = _NO_SCORES
     if known_to.first:
         scores, looked_at = langid.scores(text, 1)

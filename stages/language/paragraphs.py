@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from stages.language.identify import identify
 from stages.language.names import NO_LANGUAGE, UNDETERMINED
 
-LEAST = 80
+LEAST = 50
 """Characters from which on a line is judged alone; shorter ones go with those that follow."""
 SURE = 0.5
 """A paragraph whose score is lower is taken to be in the language of the one before it."""

@@ -50,8 +50,8 @@ def pool(
     for i in range(number):
         if first[i]:
             z[i] = max(z[i], -30.0)
-        elif known[i] or not len(scores):
-            z[i] = -absent - absent_slope * length if known[i] else -30.0
+        elif known[i]:
+            z[i] = -absent - absent_slope * length
         else:
             z[i] = 0.0 if by_script[i] > IMPOSSIBLE else -30.0
         z[i] += script_weight * by_script[i]
