@@ -22,14 +22,21 @@ from language_texts import INDIVIDUAL, Text, arguments, by_language, declaration
 
 from pipeline.documents import Document
 from stages.language import lid176
-from stages.language.characters import SCRIPTS
-from stages.language.identify import identify, nameable
+from stages.language.identify import engines, identify
 from stages.language.language import Language
-from stages.language.names import ISO_639_3, WRITTEN_IN
+from stages.language.names import ISO_639_3, NAMES
 from stages.language.reading import read
 
 ENGINES = ("combined", "py3langid", "cld2", "lid176")
-PER_LANGUAGE = {"sentence": 1000, "1 kB": 1000, "word pair": 300, "word": 300, "declaration": 1000, "article": 30}
+PER_LANGUAGE = {
+    "sentence": 1000,
+    "1 kB": 1000,
+    "mixed": 100,
+    "word pair": 300,
+    "word": 300,
+    "declaration": 1000,
+    "article": 30,
+}
 
 
 def answers(engine: str, texts: list[Text]) -> list[tuple[Text, str, float]]:
@@ -42,8 +49,8 @@ def named(engine: str, text: Text) -> bool:
     """Tell whether `engine` can name the language of `text`, macro-languages as one, in the script that it is in."""
     if engine == "lid176":
         return text.truth in {macro(label) for label in lid176.labels()}
-    script = SCRIPTS[int(read(text.text).letters.argmax())]
-    return text.truth in {macro(label) for label in nameable(engine) if label in WRITTEN_IN.get(script, ())}
+    can = engines(engine).written_in[read(text.text).letters.argmax()]
+    return text.truth in {macro(label) for label, named_here in zip(NAMES, can, strict=True) if named_here}
 
 
 def accuracy(found: list[tuple[Text, str, float]], same: Callable[[Text, str], bool]) -> tuple[float, int, list[str]]:

@@ -24,15 +24,23 @@ from stages.language.names import NAMES
 from stages.language.pooling import pool
 from stages.language.reading import read
 
-TEXTS = {"sentence": 70, "1 kB": 12, "word pair": 20, "word": 15, "declaration": 2, "article": 10}
+TEXTS = {"sentence": 70, "1 kB": 12, "mixed": 20, "word pair": 20, "word": 15, "declaration": 2, "article": 10}
 """How many texts of a language are used."""
-WEIGHTS = {"sentence": 1.0, "1 kB": 0.5, "word pair": 0.15, "word": 0.1, "declaration": 0.3, "article": 0.7}
+WEIGHTS = {
+    "sentence": 1.0,
+    "1 kB": 0.5,
+    "mixed": 0.5,
+    "word pair": 0.15,
+    "word": 0.1,
+    "declaration": 0.1,
+    "article": 0.3,
+}
 FREE = {
     "combined": range(15),
     "py3langid": (0, 1, 14),
     "cld2": (2, 7, 8, 9, 10, 14),
 }
-SWEEPS = 40
+SWEEPS = 20
 LABELS = list(NAMES)
 
 

@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import html
 import pathlib
+import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -56,7 +57,8 @@ def arguments(description: str) -> argparse.Namespace:
 
 
 def sentences() -> list[Text]:
-    """Return lingua's sentences, word pairs and words, and documents of about 1 kB joined from the sentences."""
+    """Return lingua's sentences, word pairs and words, and documents joined from sentences: of about 1 kB in one
+    language, and "mixed" of 1 to 3 kB of which 5 to 40 % are in another (every second time English)."""
     found = []
     for name, content in archive(data_folder() / "langid-lingua" / "language-testdata.tar.zst"):
         path = pathlib.PurePath(name)
@@ -68,6 +70,24 @@ def sentences() -> list[Text]:
         found += [Text(kind, path.stem, macro(label), line) for line in lines]
         if kind == "sentence":
             found += [Text("1 kB", path.stem, macro(label), text) for text in _joined(lines, 1000)]
+    return found + _mixed([text for text in found if text.kind == "1 kB"])
+
+
+def _mixed(documents: list[Text]) -> list[Text]:
+    chance = random.Random(0)
+    english = [text for text in documents if text.truth == "en"]
+    found = []
+    for document in documents:
+        other = chance.choice(english if chance.random() < 0.5 else documents)
+        if other.truth == document.truth or chance.random() < 0.5:
+            continue
+        length = chance.randint(1, 3)
+        share = chance.uniform(0.05, 0.4)
+        cut = int(len(other.text) * share / (1 - share))
+        text = document.text * length
+        at = chance.choice((0, len(text) // 2, len(text)))
+        text = text[:at] + other.text[:cut] * length + text[at:]
+        found.append(Text("mixed", document.language, document.truth, text))
     return found
 
 

@@ -6,24 +6,11 @@ import numpy as np
 
 CONSTANTS = {
     "combined": (
-        4.22,
-        0.935,
-        5.858,
-        -0.151,
-        1.684,
-        0.958,
-        0.113,
-        6.025,
-        2.693,
-        0.842,
-        5.484,
-        7.045,
-        -0.327,
-        -0.041,
-        1.215,
+        *(3.472, 0.866, 5.929, -0.087, 2.094, 0.913, 0.593, 5.779, 2.848, 0.807),
+        *(2.524, -0.235, -0.612, 0.345, 2.532),
     ),
-    "py3langid": (1.934, 0.538, 30.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.357),
-    "cld2": (1.0, 0.5, 6.746, 0.0, 0.0, 0.0, 0.0, 4.726, 2.529, 0.595, 6.149, 0.0, 0.0, 0.0, 1.982),
+    "py3langid": (1.934, 0.538, 30.0, *[0.0] * 11, 2.357),
+    "cld2": (1.0, 0.5, 6.746, *[0.0] * 4, 4.726, 2.529, 0.595, 6.149, *[0.0] * 3, 1.982),
 }
 """By engine, for `pooling.pool`, in this order:
 
@@ -44,7 +31,7 @@ CERTAIN_SHARE = 0.9
 """Least share of such a script."""
 LEAST_SCORE = 0.1
 """A language less probable is not named: the text is undetermined."""
-CODE = 0.3
+CODE = 0.4
 """A text with more than this share of its letters in code holds no language."""
 
 

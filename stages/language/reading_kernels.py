@@ -113,7 +113,7 @@ def _is_code(codes, start, end):
 def blank_code(codes):
     """Put spaces in the place of addresses, numbers and code, in `codes` (uint32) itself; return the letters of the code.
 
-    Looks at each run of ASCII without space. A run of marks that are code counts as two letters.
+    Looks at each run of ASCII without space. A run of marks that are code counts as four letters.
     """
     letters_of_code = 0
     at = 0
@@ -132,7 +132,7 @@ def blank_code(codes):
         if _is_address(codes, at, end) or (names and not letters):
             codes[at:end] = 32
         elif _is_code(codes, at, end):
-            letters_of_code += letters if names else 2
+            letters_of_code += letters if names else 4
             codes[at:end] = 32
         at = end
     return letters_of_code
