@@ -29,7 +29,7 @@ CERTAIN = 0.995
 """Score of the language of a script that only one language is written in."""
 CERTAIN_SHARE = 0.9
 """Least share of such a script."""
-LEAST_SCORE = 0.1
+LEAST_SCORE = 0.2
 """A language less probable is not named: the text is undetermined."""
 CODE = 0.4
 """A text with more than this share of its letters in code holds no language."""

@@ -82,11 +82,11 @@ def _by_engines(reading: Reading, engine: str) -> Answer:
     known_to = engines(engine)
     weighed = (*evidence(reading, known_to), MACRO_OF, known_to.constants)
     best, score, p = pool(*weighed)
-    if score < calibration.LEAST_SCORE:
-        return Answer(UNDETERMINED, UNDETERMINED, 0.0, {})
-    label = _LABELS[best]
     likely = np.flatnonzero(p > 1e-3)
     probabilities = {_LABELS[n]: value for n, value in zip(likely.tolist(), p[likely].tolist(), strict=True)}
+    if score < calibration.LEAST_SCORE:
+        return Answer(UNDETERMINED, UNDETERMINED, 0.0, probabilities)
+    label = _LABELS[best]
     script = _script_of(best, reading.letters, known_to.written_in)
     return Answer(label, iso_label(label, script), float(score), probabilities)
 

@@ -14,7 +14,7 @@ from pipeline.stage import DocumentStage, Drop, Keep, Span, StageFault, Verdict
 from stages.language import cld2, langid, lid176
 from stages.language.characters import SCRIPTS
 from stages.language.identify import Answer, identify, nameable
-from stages.language.names import NAMES, NO_LANGUAGE, complaint, iso_label, members
+from stages.language.names import NAMES, NO_LANGUAGE, UNDETERMINED, complaint, iso_label, members
 from stages.language.paragraphs import Paragraph, paragraphs, shares
 from stages.language.reading import read
 
@@ -142,9 +142,11 @@ class Language(DocumentStage):
         wanted = members(self.keep)
         each = [p for label, p in answer.probabilities.items() if label in wanted]
         score = max(each, default=0.0) if self.engine == "lid176" else min(1.0, sum(each))
+        if answer.label == UNDETERMINED and UNDETERMINED in wanted:
+            return None
         if score > self.min_score:
             return None
-        if answer.label in wanted:
+        if answer.label in wanted or answer.label == UNDETERMINED:
             return Drop("score", score, self.min_score, answer.label)
         return Drop("language", score, self.min_score, f"{answer.label} {answer.score:.3f}")
 

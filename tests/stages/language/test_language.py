@@ -18,6 +18,7 @@ ENGLISH = "The committee met on Tuesday to talk about the new bridge across the 
 GERMAN = "Der Ausschuss traf sich am Dienstag, um über die neue Brücke über den Fluss zu sprechen."
 JAPANESE = "委員会は火曜日に会合を開き、川に架かる新しい橋について話し合いました。"
 KOREAN = "등대지기는 매일 저녁 여섯 시에 등불을 켜고 새벽 다섯 시에 끕니다. 마을 사람들은 그 불빛을 보고 돌아왔습니다."
+UNSURE = "New York, Tokyo, London, Paris, Berlin"
 LID176 = Language(engine="lid176")
 
 
@@ -123,7 +124,7 @@ def test_a_script_that_no_engine_knows_is_undetermined():
 
 
 @pytest.mark.parametrize(
-    "text", ["John Smith, Maria Garcia, Peter Müller, Anna Kowalska", "Privet, kak tvoi dela segodnya"]
+    "text", ["John Smith, Maria Garcia, Peter Müller, Anna Kowalska", "Segodnya my idem v kino smotret novyy film"]
 )
 def test_names_and_transliterated_text_have_a_low_score(text):
     assert Language().identify(text).score < 0.65
@@ -137,7 +138,7 @@ def test_another_language_is_dropped_and_named():
 
 
 def test_a_low_score_is_dropped_with_the_score():
-    verdict = Language().judge(Document("ok then"))
+    verdict = Language().judge(Document(UNSURE))
     assert isinstance(verdict, Drop)
     assert verdict.rule == "score"
     assert 0 < verdict.value <= 0.65
@@ -149,15 +150,22 @@ def test_a_text_without_language_goes_unless_it_is_wanted():
     assert isinstance(Language(keep=("en", "zxx")).judge(Document("42 17")), Keep)
 
 
-@pytest.mark.parametrize("text", ["42 17", "", "ok then", "\U00011305\U00011306", ENGLISH])
+def test_an_undetermined_text_goes_for_its_score_unless_it_is_wanted():
+    grantha = "\U00011305\U00011306\U00011307"
+    assert Language().judge(Document(grantha)) == Drop("score", 0.0, 0.65, "und")
+    assert Language(keep=("en",)).judge(Document(grantha)) == Drop("score", 0.0, 0.65, "und")
+    assert isinstance(Language(keep=("und",)).judge(Document(grantha)), Keep)
+
+
+@pytest.mark.parametrize("text", ["42 17", "", UNSURE, "\U00011305\U00011306", ENGLISH])
 def test_a_threshold_of_zero_keeps_everything(text):
     assert isinstance(Language(min_score=0.0).judge(Document(text)), Keep)
 
 
 def test_the_score_must_be_above_the_threshold_not_at_it():
-    score = Language().identify("ok then").score
-    assert isinstance(Language(min_score=score).judge(Document("ok then")), Drop)
-    assert isinstance(Language(min_score=score - 1e-9).judge(Document("ok then")), Keep)
+    score = Language().identify(UNSURE).score
+    assert isinstance(Language(min_score=score).judge(Document(UNSURE)), Drop)
+    assert isinstance(Language(min_score=score - 1e-9).judge(Document(UNSURE)), Keep)
 
 
 def test_a_wanted_language_below_the_score_is_dropped_for_its_score():
@@ -175,7 +183,7 @@ def test_a_listed_language_that_is_not_the_first_keeps_as_published():
 
 
 def test_languages_that_are_wanted_together_are_weighed_together():
-    croatian = "Biblioteka je sutra zatvorena."
+    croatian = "Biblioteka je sutra zatvorena zbog radova, javlja gradska uprava."
     each = Language().identify(croatian).probabilities
     assert max(each.values()) < 0.9
     verdict = Language(keep=("bs", "hr", "sr"), min_score=0.9).judge(Document(croatian))
