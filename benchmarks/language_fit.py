@@ -24,12 +24,22 @@ from stages.language.names import NAMES
 from stages.language.pooling import pool
 from stages.language.reading import read
 
-TEXTS = {"sentence": 70, "1 kB": 12, "mixed": 20, "word pair": 20, "word": 15, "declaration": 2, "article": 10}
+TEXTS = {
+    "sentence": 70,
+    "1 kB": 12,
+    "mixed": 20,
+    "transliterated": 60,
+    "word pair": 20,
+    "word": 15,
+    "declaration": 2,
+    "article": 10,
+}
 """How many texts of a language are used."""
 WEIGHTS = {
     "sentence": 1.0,
     "1 kB": 0.5,
     "mixed": 0.5,
+    "transliterated": 1.0,
     "word pair": 0.15,
     "word": 0.1,
     "declaration": 0.1,
@@ -50,11 +60,11 @@ def cross_entropy(
 ):
     loss = 0.0
     for i in range(len(truth)):
-        _, _, p = pool(
+        _, best, p = pool(
             scores[i], looked[i], label_of, labels[i], percents[i], sure[i], known, sizes[i], letters[i], written, macro,
             constants,
         )  # fmt: skip
-        right = 0.0
+        right = 1 - best if truth[i] < 0 else 0.0  # no language is right: the less probable the best, the better
         for label in range(len(macro)):
             if macro[label] == truth[i]:
                 right += p[label]

@@ -8,13 +8,14 @@ import html
 import pathlib
 import random
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from real_texts import archive, data_folder
 
-from stages.language.names import ISO_639_3, MACRO
+from stages.language.names import ISO_639_3, MACRO, UNDETERMINED
 
 INDIVIDUAL = {
     member: label
@@ -28,6 +29,16 @@ INDIVIDUAL = {
 }  # fmt: skip
 """Individual language of ISO 639-3 -> the label of its macro-language, where no engine names it apart."""
 _LABELS = {code or label: label for label, code in ISO_639_3.items()} | INDIVIDUAL
+
+
+_CYRILLIC = (
+    "а a б b в v г g д d е e ё yo ж zh з z и i й y к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch "
+    "ъ _ ы y ь _ э e ю yu я ya і i ї yi є ye ґ g ў w ѓ gj ќ kj љ lj њ nj џ dzh ѕ dz ј j"
+)
+_GREEK = "α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o"
+_PAIRS = (_CYRILLIC + " " + _GREEK).split()
+LATIN = {ord(letter): latin.strip("_") for letter, latin in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)}
+"""Small letters of Cyrillic and Greek -> how they are commonly written in Latin letters."""
 
 
 class Text(NamedTuple):
@@ -58,7 +69,8 @@ def arguments(description: str) -> argparse.Namespace:
 
 def sentences() -> list[Text]:
     """Return lingua's sentences, word pairs and words, and documents joined from sentences: of about 1 kB in one
-    language, and "mixed" of 1 to 3 kB of which 5 to 40 % are in another (every second time English)."""
+    language, and "mixed" of 1 to 3 kB of which 5 to 40 % are in another (every second time English); and sentences of
+    six languages in Latin letters, which no engine knows."""
     found = []
     for name, content in archive(data_folder() / "langid-lingua" / "language-testdata.tar.zst"):
         path = pathlib.PurePath(name)
@@ -70,7 +82,17 @@ def sentences() -> list[Text]:
         found += [Text(kind, path.stem, macro(label), line) for line in lines]
         if kind == "sentence":
             found += [Text("1 kB", path.stem, macro(label), text) for text in _joined(lines, 1000)]
+    found += [
+        Text("transliterated", text.language, UNDETERMINED, _in_latin(text.text))
+        for text in found
+        if text.kind == "sentence" and text.language in ("be", "bg", "el", "mk", "ru", "uk")
+    ]
     return found + _mixed([text for text in found if text.kind == "1 kB"])
+
+
+def _in_latin(text: str) -> str:
+    plain = unicodedata.normalize("NFD", text.lower()).replace("\u0301", "").replace("\u0308", "")
+    return unicodedata.normalize("NFC", plain).translate(LATIN)
 
 
 def _mixed(documents: list[Text]) -> list[Text]:

@@ -6,11 +6,11 @@ import numpy as np
 
 CONSTANTS = {
     "combined": (
-        *(3.472, 0.866, 5.929, -0.087, 2.094, 0.913, 0.593, 5.779, 2.848, 0.807),
-        *(2.524, -0.235, -0.612, 0.345, 2.532),
+        *(3.499, 0.888, 5.968, -0.028, 1.821, 0.821, 0.57, 5.807, 2.535, 0.844),
+        *(2.531, 0.144, -0.597, 0.225, 2.278),
     ),
-    "py3langid": (1.934, 0.538, 30.0, *[0.0] * 11, 2.357),
-    "cld2": (1.0, 0.5, 6.746, *[0.0] * 4, 4.726, 2.529, 0.595, 6.149, *[0.0] * 3, 1.982),
+    "py3langid": (2.295, 0.66, 30.0, *[0.0] * 11, 5.318),
+    "cld2": (1.0, 0.5, 7.151, *[0.0] * 4, 4.779, 2.235, 1.109, 4.913, *[0.0] * 3, 1.912),
 }
 """By engine, for `pooling.pool`, in this order:
 
@@ -29,7 +29,7 @@ CERTAIN = 0.995
 """Score of the language of a script that only one language is written in."""
 CERTAIN_SHARE = 0.9
 """Least share of such a script."""
-LEAST_SCORE = 0.2
+LEAST_SCORE = 0.15
 """A language less probable is not named: the text is undetermined."""
 CODE = 0.4
 """A text with more than this share of its letters in code holds no language."""

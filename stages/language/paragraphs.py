@@ -10,6 +10,8 @@ from stages.language.names import NO_LANGUAGE, UNDETERMINED
 
 LEAST = 50
 """Characters from which on a line is judged alone; shorter ones go with those that follow."""
+MOST = 2000
+"""Paragraphs of a document at most: in a long one they are longer."""
 SURE = 0.5
 """A paragraph whose score is lower is taken to be in the language of the one before it."""
 
@@ -50,11 +52,12 @@ def shares(pieces: list[Paragraph]) -> dict[str, float]:
 
 
 def _pieces(text: str) -> list[str]:
+    least = max(LEAST, len(text) // MOST)
     pieces: list[str] = []
     piece = ""
     for line in text.splitlines(keepends=True):
         piece += line
-        if len(piece.strip()) >= LEAST:
+        if len(piece) >= least and len(piece.strip()) >= least:
             pieces.append(piece)
             piece = ""
     if piece.strip() and not pieces:

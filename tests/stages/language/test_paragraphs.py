@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.language.paragraphs import paragraphs, shares
+from stages.language.paragraphs import MOST, paragraphs, shares
 
 ENGLISH = "The committee met on Tuesday to talk about the new bridge across the river."
 FRENCH = "La commission s'est réunie mardi pour parler du nouveau pont sur la rivière."
@@ -39,3 +39,10 @@ def test_a_line_without_language_has_that_of_the_line_before_or_of_the_first_tha
 def test_a_text_without_language_is_undetermined_in_all_of_it():
     assert shares(paragraphs("1 2 3", "combined")) == {"und": 1.0}
     assert paragraphs("", "combined") == []
+
+
+def test_a_long_document_has_no_more_paragraphs_than_are_affordable():
+    text = f"{ENGLISH}\n" * 5_000
+    found = paragraphs(text, "py3langid")
+    assert len(found) <= MOST
+    assert {paragraph.label for paragraph in found} == {"en"}
