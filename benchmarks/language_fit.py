@@ -39,7 +39,7 @@ WEIGHTS = {
     "sentence": 1.0,
     "1 kB": 0.5,
     "mixed": 0.5,
-    "transliterated": 1.0,
+    "transliterated": 0.3,
     "word pair": 0.15,
     "word": 0.1,
     "declaration": 0.1,

@@ -7,6 +7,8 @@ from numba import njit
 
 LONGEST_TAG = 1000
 """Code points between < and > of a tag; what is longer is no tag."""
+MOST_OF_A_RUN = 20
+"""Letters of one run that count as code: an encoded picture in an article makes it no code."""
 _SPACE, _NOTHING, _DIGIT, _LETTER, _UPPER = 1, 2, 3, 4, 5  # stages.language.characters
 
 
@@ -132,7 +134,7 @@ def blank_code(codes):
         if _is_address(codes, at, end) or (names and not letters):
             codes[at:end] = 32
         elif _is_code(codes, at, end):
-            letters_of_code += letters if names else 4
+            letters_of_code += min(letters, MOST_OF_A_RUN) if names else 4
             codes[at:end] = 32
         at = end
     return letters_of_code

@@ -76,6 +76,7 @@ def test_letters_are_counted_by_script_and_kana_claim_the_han_beside_them():
         ("const f = (x) => { return x.map(y => y + 1); };", True),
         ("body { margin: 0; } h1.title { font-size:2em; }", True),
         (SENTENCE, False),
+        (f"{SENTENCE} data:image/png;base64,{'QUJDREVG' * 200} {SENTENCE}", False),
         ("The file is at https://example.org/x_y, see also the notes (pages 3-5); or ask someone@example.org.", False),
         ("The person(s) named above shall pay 50% of it, i.e. the U.S. share, by 10:30.", False),
     ],
@@ -119,7 +120,7 @@ def blank_code(text):
             return " " * len(run)
         if not is_code(run):
             return run
-        letters += len(regex.findall("[A-Za-z]", run)) or 4
+        letters += min(len(regex.findall("[A-Za-z]", run)), reading_kernels.MOST_OF_A_RUN) or 4
         return " " * len(run)
 
     return regex.sub("[!-~]+", blank, text), letters
