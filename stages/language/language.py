@@ -1,111 +1,166 @@
-"""Which language a document is in, by fastText's lid.176."""
+"""Which language a document is in, how sure that is, and whether it is wanted."""
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import importlib.resources
-import pathlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from pipeline.documents import Document, clean_text
-from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
-from stages.language.names import complaint
+from pipeline.documents import Document
+from pipeline.stage import DocumentStage, Drop, Keep, Span, StageFault, Verdict
+from stages.language import cld2, langid, lid176
+from stages.language.characters import SCRIPTS
+from stages.language.identify import Answer, identify, nameable
+from stages.language.names import NAMES, NO_LANGUAGE, UNDETERMINED, complaint, iso_label, members
+from stages.language.paragraphs import Paragraph, paragraphs, shares
+from stages.language.reading import read
 
-_MODEL = "lid.176.ftz"
-_LABEL = len("__label__")
+_SHARES = pa.list_(pa.struct([pa.field("language", pa.string()), pa.field("share", pa.float64())]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Language(DocumentStage):
     """Add the language of each document and its score; drop documents in other languages or of a low score.
 
-    As datatrove 0.10.1's LanguageFilter with fastText's compressed lid.176. The model is weak on text in capitals
-    and on mixed pages; scores may exceed 1 by a hair.
+    The script decides where only one language is written in it; else py3langid and CLD2 are weighed together. The
+    score is a probability: of documents with .9, nine of ten are in that language or in another of its
+    macro-language (`docs/language.md` has what was measured). A text without language (empty, digits, marks, code) is
+    ``zxx``, and one that no engine knows ``und``: both go, unless `keep` names them or `min_score` is 0.
     """
 
     name: ClassVar[str] = "language"
-    published: ClassVar[str] = "fastText lid.176 (arXiv:1607.01759, CC-BY-SA-3.0); datatrove 0.10.1"
-    preload: ClassVar[tuple[str, ...]] = ("fasttext.FastText",)
+    version: ClassVar[int] = 2
+    published: ClassVar[str] = (
+        "py3langid (Lui and Baldwin, ACL 2012); CLD2 (Google); fastText lid.176 (arXiv:1607.01759, CC-BY-SA-3.0) as in "
+        "datatrove 0.10.1's LanguageFilter"
+    )
+    libraries: ClassVar[tuple[str, ...]] = ("fasttext-community", "py3langid", "pycld2", "regex")
 
     keep: tuple[str, ...] = ()
-    """Labels of the languages to keep, such as en, de, zh; empty: all. A document stays where any of these has a
-    score above min_score, even if another scores more (which takes a min_score below 0.5)."""
+    """Labels of the languages to keep, such as en, de, zh; empty: all. A document stays where these together have a
+    probability above min_score (with lid176: where any has), even if another language is the likeliest."""
     min_score: float = 0.65
-    """Scores must be above this. Lower: dropped (score); another language: dropped (language)."""
+    """Scores must be above this. Lower: dropped (score); another language: dropped (language). 0 with no `keep`: none."""
     characters: int = 0
-    """Look at so many characters from the start only; 0: all, as published."""
+    """Look at so many characters from the start only; 0: all, and of more than 3,072 characters pieces of that length
+    in all, evenly spread (lid176: all)."""
+    engine: Literal["combined", "py3langid", "cld2", "lid176"] = "combined"
+    """combined, py3langid, cld2, or lid176: labels and scores of fastText's lid.176, to the document as FineWeb has them."""
+    shares: bool = False
+    """Add the column `language_shares`: the languages of the paragraphs, with their shares of the text."""
+    keep_paragraphs: bool = False
+    """Take the paragraphs out that are in no language of `keep` (each a line of the ledger); judge what is left."""
 
     @property
     def adds(self) -> tuple[pa.Field, ...]:
-        return pa.field("language", pa.large_string()), pa.field("language_score", pa.float64())
+        columns = [pa.field("language", pa.large_string()), pa.field("language_score", pa.float64())]
+        columns.append(pa.field("language_label", pa.large_string()))
+        return (*columns, pa.field("language_shares", _SHARES)) if self.shares else tuple(columns)
 
     def check(self) -> None:
-        for language in self.keep:
-            problem = complaint(language)
-            if problem:
-                raise StageFault("keep", problem)
         if not 0 <= self.min_score < 1:
             raise StageFault("min_score", f"{self.min_score} is no probability below 1")
         if self.characters < 0:
             raise StageFault("characters", f"{self.characters}: give 0 for all, or how many")
-        _model_path()
+        if self.keep_paragraphs and not self.keep:
+            raise StageFault("keep_paragraphs", "needs `keep`: which languages are to stay?")
+        if self.engine == "lid176" and (self.shares or self.keep_paragraphs):
+            key = "shares" if self.shares else "keep_paragraphs"
+            raise StageFault(key, "lid176 judges whole documents only; take another engine")
+        self._check_engine()
+        self._check_labels()
+
+    def _check_engine(self) -> None:
+        if self.engine == "lid176":
+            try:
+                lid176.path()
+            except FileNotFoundError as error:
+                raise StageFault("engine", str(error)) from None
+        elif not cld2.available():
+            problem = "pycld2 is not installed (it has no wheel for CPython 3.14 and for Linux on arm64)"
+            if self.engine == "cld2":
+                raise StageFault("engine", f"{problem}; install it from its source, or take another engine")
+            if self.engine == "combined":
+                warnings.warn(f"{problem}: languages are identified by py3langid alone", stacklevel=2)
+
+    def _check_labels(self) -> None:
+        for language in self.keep:
+            problem = complaint(language)
+            if problem:
+                raise StageFault("keep", problem)
+        known = frozenset(lid176.labels()) if self.engine == "lid176" else nameable(self.engine)
+        for language in self.keep:
+            if language in NAMES and not members((language,)) & known:
+                raise StageFault("keep", f"engine {self.engine} does not know {language!r} ({NAMES[language]})")
 
     def resources(self) -> Mapping[str, str]:
-        return {_MODEL: _digest()}
+        if self.engine == "lid176":
+            return {lid176.MODEL: lid176.digest()}
+        found = {"py3langid": langid.digest()} if self.engine != "cld2" else {}
+        return found | {"cld2": "used" if self.engine != "py3langid" and cld2.available() else "not used"}
+
+    def load(self) -> None:
+        if self.engine == "lid176":
+            lid176.model()
+        self.identify("The first sentence loads models, tables and compiled code. Das zweite auch.")
 
     def judge(self, document: Document) -> Verdict:
-        label, score = self.identify(document.text)
+        text, removed = document.text, []
+        pieces: list[Paragraph] = []
+        if self.shares or self.keep_paragraphs:
+            pieces = paragraphs(text, self.engine)
+        if self.keep_paragraphs:
+            wanted = members(self.keep)
+            removed = [piece for piece in pieces if piece.label not in wanted]
+            if len(removed) < len(pieces):
+                pieces = [piece for piece in pieces if piece.label in wanted]
+                text = "".join(piece.text for piece in pieces).rstrip("\n") if removed else text
+            else:
+                removed = []
+        answer = self.identify(text)
+        drop = self._drop(answer)
+        if drop is not None:
+            return drop
+        columns: dict[str, Any] = {"language": answer.label, "language_score": answer.score}
+        columns["language_label"] = answer.iso_label
+        if self.shares:
+            columns["language_shares"] = [{"language": k, "share": v} for k, v in shares(pieces).items()]
+        spans = [Span("language", piece.text, None, None, piece.label) for piece in removed]
+        return Keep(text=text if removed else None, columns=columns, spans=spans)
+
+    def _drop(self, answer: Answer) -> Drop | None:
+        """Return why the document goes, or None."""
         if not self.keep:
-            if score > self.min_score:
-                return Keep(columns={"language": label, "language_score": score})
-            return Drop("score", score, self.min_score, label)
-        best = score
-        if label not in self.keep:
-            scores = dict(_predict(self._text(document.text), -1))
-            best = max(scores.get(language, 0.0) for language in self.keep)
-        if best > self.min_score:
-            return Keep(columns={"language": label, "language_score": score})
-        if label in self.keep:
-            return Drop("score", score, self.min_score, label)
-        return Drop("language", best, self.min_score, f"{label} {score:.3f}")
+            score = 0.0 if answer.label == NO_LANGUAGE else answer.score
+            if score > self.min_score or not self.min_score:
+                return None
+            rule = "language" if answer.label == NO_LANGUAGE else "score"
+            return Drop(rule, score, self.min_score, answer.label)
+        wanted = members(self.keep)
+        each = [p for label, p in answer.probabilities.items() if label in wanted]
+        score = max(each, default=0.0) if self.engine == "lid176" else min(1.0, sum(each))
+        if answer.label == UNDETERMINED and UNDETERMINED in wanted:
+            return None
+        if score > self.min_score:
+            return None
+        if answer.label in wanted or answer.label == UNDETERMINED:
+            return Drop("score", score, self.min_score, answer.label)
+        return Drop("language", score, self.min_score, f"{answer.label} {answer.score:.3f}")
 
-    def identify(self, text: str) -> tuple[str, float]:
-        """Return the most likely language of `text` and its score; of nothing, what the model guesses."""
-        return _predict(self._text(text), 1)[0]
-
-    def _text(self, text: str) -> str:
-        return text[: self.characters] if self.characters else text
-
-
-def _predict(text: str, count: int) -> list[tuple[str, float]]:
-    """Return the `count` most likely languages (-1: all) with their scores, the most likely first."""
-    line = text.replace("\n", " ") + "\n"  # the end of line is a word of the model
-    try:
-        found = _model().f.predict(line, count, 0.0, "strict")
-    except (UnicodeEncodeError, TypeError):
-        found = _model().f.predict(clean_text(line), count, 0.0, "strict")
-    return [(label[_LABEL:], score) for score, label in found]
+    def identify(self, text: str) -> Answer:
+        """Return the language of `text`, as the engine of this stage has it."""
+        text = text[: self.characters] if self.characters else text
+        if self.engine != "lid176":
+            return identify(text, self.engine)
+        return _by_lid176(text, bool(self.keep))
 
 
-@functools.cache
-def _model() -> Any:
-    from fasttext.FastText import _FastText  # the face of the package warns on standard error
-
-    return _FastText(str(_model_path()))
-
-
-def _model_path() -> pathlib.Path:
-    path = pathlib.Path(str(importlib.resources.files("stages"))) / "models" / _MODEL
-    if not path.is_file():
-        raise StageFault("use", f"the language model {path} is missing; install tokenmill again, which puts it there")
-    return path
-
-
-@functools.cache
-def _digest() -> str:
-    return hashlib.sha256(_model_path().read_bytes()).hexdigest()
+def _by_lid176(text: str, every: bool) -> Answer:
+    """Return lid.176's answer, with the scores of all its labels where `every` is true."""
+    label, score = lid176.predict(text)[0]
+    probabilities = dict(lid176.predict(text, -1)) if every else {label: score}
+    script = SCRIPTS[int(read(text).letters.argmax())]
+    return Answer(label, iso_label(label, script), score, probabilities)
