@@ -8,7 +8,9 @@ give back long paragraphs that it lost in between.
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
+from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -18,15 +20,21 @@ from lxml.etree import Element
 from stages.extraction.asides import is_aside
 from stages.extraction.blocks import Block, blocks_of, body_of, chosen, main_region, menus_among
 from stages.extraction.fast_trafilatura import library
-from stages.extraction.kept import MARKS, keep_meaning
+from stages.extraction.kept import UNMARKED, keep_meaning
 from stages.extraction.kinds import Kind, kind_of
 
-_SHARE: dict[Kind, float] = {"article": 0.25, "documentation": 0.25, "page": 0.3, "product": 0.5, "listing": 0.6, "forum": 9.0}
+_SHARE: dict[Kind, float] = {
+    "article": 0.25,
+    "documentation": 0.25,
+    "page": 0.3,
+    "product": 0.5,
+    "listing": 0.6,
+    "forum": 9.0,
+}
 """Kind -> share of the blocks' characters below which trafilatura's text is not taken."""
 _FRAGMENTED_SHARE = 0.5  # the same where many blocks are short
 _SHORT, _FRAGMENTED = 120, 0.2  # characters of a short block; share of them from which a page counts as fragmented
 _LONG = 200  # characters of a paragraph that is given back
-_UNMARKED = dict.fromkeys(map(ord, MARKS))
 _MOST, _LARGEST = 3000, 200_000  # blocks and characters up to which lost paragraphs are looked for
 
 
@@ -51,25 +59,37 @@ def extract(page: str, url: str | None = None, *, markdown: bool = False, links:
         links: links with their targets, as Markdown.
     """
     modules = library()
-    tree = modules.utils.load_html(page)
+
+    def parse() -> Any:
+        tree = modules.utils.load_html(page)
+        if tree is not None:
+            keep_meaning(tree, page, markdown=markdown)
+        return tree
+
+    tree = parse()
     if tree is None:
         return Extracted("", "nothing")
     kind = kind_of(tree, url)
-    keep_meaning(tree, page, markdown=markdown)
     blocks = blocks_of(main_region(tree), comments=kind == "forum")
     menus = menus_among(blocks)
     found = chosen(blocks, menus)
     body: Any = None
     if kind != "forum" or not found:
-        options = modules.settings.Extractor(comments=False, fast=True, formatting=markdown, links=links, url=url)
-        body, _, _, _ = modules.core.trafilatura_sequence(tree, options, url)
+        options = copy(_options(markdown, links))
+        options.url = url
+        body, _ = modules.cascade.article(parse, tree, options, url)
     if body is not None and _covers(body, found, kind):
         by = "trafilatura"
         _settle(body, blocks, menus)
     else:
         by, body = "blocks", body_of(found)
     text = modules.core.normalize_unicode(modules.core.xmltotxt(body, markdown))
-    return Extracted(text.translate(_UNMARKED), f"{by}:{kind}")
+    return Extracted(text.translate(UNMARKED), f"{by}:{kind}")
+
+
+@functools.cache
+def _options(markdown: bool, links: bool) -> Any:
+    return library().settings.Extractor(comments=False, fast=True, formatting=markdown, links=links)
 
 
 def _covers(body: Any, found: list[Block], kind: Kind) -> bool:
@@ -109,7 +129,9 @@ def _give_back(body: Any, blocks: list[Block], menus: list[bool]) -> None:
     if len(whole) > _LARGEST:
         return
     places = [whole.find(block.text) for block in blocks]
-    known = [n for n, (place, block) in enumerate(zip(places, blocks, strict=True)) if place >= 0 and len(block.text) > 25]
+    known = [
+        n for n, (place, block) in enumerate(zip(places, blocks, strict=True)) if place >= 0 and len(block.text) > 25
+    ]
     if not known:
         return
     before = None
@@ -118,12 +140,16 @@ def _give_back(body: Any, blocks: list[Block], menus: list[bool]) -> None:
         if places[n] >= 0:
             if len(block.text) > 25:
                 before = children[bisect_right(starts, places[n]) - 1]
-        elif before is not None and not menus[n] and not block.is_heading and len(block.text) >= _LONG:
-            if block.links <= 0.2 * len(block.text):
-                paragraph = Element("p")
-                paragraph.text = block.text
-                before.addnext(paragraph)
-                before = paragraph
+        elif before is not None and _is_prose(block, menus[n]):
+            paragraph = Element("p")
+            paragraph.text = block.text
+            before.addnext(paragraph)
+            before = paragraph
+
+
+def _is_prose(block: Block, is_menu: bool) -> bool:
+    size = len(block.text)
+    return not is_menu and not block.is_heading and size >= _LONG and block.links <= 0.2 * size
 
 
 def _text(element: Any) -> str:

@@ -17,16 +17,17 @@ from typing import Any
 from lxml.etree import Element, SubElement
 
 from stages.extraction.fast_rules import Remembered
+from stages.extraction.trees import named
 
-_NEVER = frozenset(
+_NEVER = named(
     "script style head nav footer aside noscript template iframe object embed svg canvas audio video map select option "
     "optgroup datalist button input textarea label legend dialog menu form frame frameset noindex applet picture source "
-    "progress meter output rp rt link meta title".split()
+    "progress meter output rp rt link meta title"
 )
-_BLOCKS = frozenset(
+_BLOCKS = named(
     "address article aside blockquote body center dd details dir div dl dt fieldset figcaption figure footer form h1 h2 "
     "h3 h4 h5 h6 header hgroup hr html li main nav ol p pre search section summary table tbody td tfoot th thead tr ul "
-    "caption".split()
+    "caption"
 )
 _ITEMS = frozenset(("li", "dd", "dt"))
 _NAMED_AS_TEXT = frozenset(("article", "main", "body", "html"))
@@ -45,11 +46,13 @@ _CLUTTER = re.compile(
     r"screen-reader(?:-text)?|off-canvas|back-to-top|top-bar|site-header|reply-form|comment-form)$)",
     re.IGNORECASE,
 )
-_QUALIFIED = re.compile(r"(?:has|is|no|not|with|without|enable|enabled|tag|category|post|hidden|js|elementor)[-_]", re.IGNORECASE)
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_ROLES = frozenset(
-    "navigation banner contentinfo complementary search menu menubar dialog alertdialog toolbar tablist".split()
+_QUALIFIED = re.compile(
+    r"(?:has|is|no|not|with|without|enable|enabled|tag|category|post|hidden|js|elementor)[-_]", re.IGNORECASE
 )
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_ROLES = named("navigation banner contentinfo complementary search menu menubar dialog alertdialog toolbar tablist")
+_MAIN_IDS = ("content", "main", "main-content")
+_FEW_WORDS = 30  # a main part of fewer is not it
 _COMMENTS = re.compile(r"(?:^|[\s_-])(?:comments?|commentlist|comment-list|disqus|replies)(?:$|[\s_-])", re.IGNORECASE)
 
 
@@ -80,12 +83,12 @@ class Clutter:
     """Whether an element is there for navigating, by what it is called."""
 
     def __init__(self, *, comments: bool):
-        def named(names: str) -> bool:
+        def is_clutter(names: str) -> bool:
             if not comments and _COMMENTS.search(names):
                 return True
             return any(_CLUTTER.match(name) and not _QUALIFIED.match(name) for name in names.split())
 
-        self._names = Remembered(named)
+        self._names = Remembered(is_clutter)
 
     def __call__(self, element: Any) -> bool:
         tag = element.tag
@@ -207,9 +210,9 @@ def main_region(tree: Any) -> Any:
     body = tree.find(".//body")
     body = tree if body is None else body
     for element in body.iterdescendants("main", "div", "section", "td"):
-        if element.tag == "main" or element.get("role") == "main" or element.get("id") in ("content", "main", "main-content"):
-            if len(element.text_content().split()) > 30:
-                return element
+        says_so = element.tag == "main" or element.get("role") == "main" or element.get("id") in _MAIN_IDS
+        if says_so and len(element.text_content().split()) > _FEW_WORDS:
+            return element
     return body
 
 

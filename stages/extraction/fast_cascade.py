@@ -7,6 +7,7 @@ Replaces, each by a function of the same outcome: `core.trafilatura_sequence` (w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -116,11 +117,11 @@ class Cascade:
 
     def extract_content(self, tree: Any, options: Any, again: Later | None = None) -> tuple[Any, str]:
         """Return body and text found by where texts stand in pages; paragraphs from anywhere where that is little."""
-        backup = copy(tree) if again is None else None
+        backup: Any = copy(tree) if again is None else None
         order = list(tree.iter())
         body, text, tags = self.extract(tree, options)
         if len(body) == 0 or len(text) < options.min_extracted_size:
-            backup = copy(again) if backup is None else backup
+            backup = backup if again is None else copy(again)
             used = {twin for element, twin in zip(order, backup.iter(), strict=True) if element.tag == "done"}
             body = self.main.recover_wild_text(backup, body, options, tags, used)
             text = " ".join(body.itertext()).strip()
@@ -222,10 +223,33 @@ class Cascade:
             dump, dump_text, dump_size = core.baseline(tree)
             if dump_size > len(text):
                 body, text = dump, dump_text
-        if options.focus == "balanced" and 0 < len(text) < core.ESCALATION_MAX_LENGTH:
-            if self._page_holds_more(tree, size, len(text), core.ESCALATION_PAGE_SHARE):
-                body, text = self._escalate(tree, body, text, options, url, size)
+        is_short = options.focus == "balanced" and 0 < len(text) < core.ESCALATION_MAX_LENGTH
+        if is_short and self._page_holds_more(tree, size, len(text), core.ESCALATION_PAGE_SHARE):
+            body, text = self._escalate(tree, body, text, options, url, size)
         return body, text, Element("body"), ""
+
+    def article(self, parse: Callable[[], Any], tree: Any, options: Any, url: str | None) -> tuple[Any, str]:
+        """Return body and text of the main attempt alone, and of the page's data or bare paragraphs where it is little.
+
+        Args:
+            parse: makes the tree once more, for what is needed seldom.
+            tree: the page, which is taken apart.
+        """
+        core = self.core
+
+        def pruned(tree: Any) -> Any:
+            tree = core.prune_unwanted_nodes(tree, core.RAW_TREE_PRUNE_XPATH)
+            return core.prune_unwanted_nodes(tree, core.REMOVE_COMMENTS_AND_LISTS_XPATH)
+
+        def converted(tree: Any) -> Any:
+            return self.cleaning.convert_tags(self.cleaning.tree_cleaning(pruned(tree), options), options, url)
+
+        body, text = self.extract_content(converted(tree), options, Later(lambda: converted(parse())))
+        if len(text) < options.min_extracted_size:
+            dump, dump_text, dump_size = core.baseline(pruned(parse()))
+            if dump_size > len(text):
+                return dump, dump_text
+        return body, text
 
     def _is_forum(self, tree: Any) -> bool:
         says_so = self.core._DISCUSSION_FORUM_POSTING_RE.search
@@ -250,16 +274,12 @@ class Cascade:
         options = copy(options)
         options.focus = "recall"
         more, more_text, third, third_text = None, "", None, ""
-        try:
+        with contextlib.suppress(Exception):  # the library logs it and goes on without
             converted, cleaned = self.prepare_tree(tree, options, url)
             more, more_text = self.extract_and_compare(converted, cleaned, tree, options, size)
-        except Exception:  # the library logs it and goes on without
-            pass
         if not options.fast:
-            try:
+            with contextlib.suppress(Exception):
                 third, third_text = core.justext_rescue(copy(tree), options)
-            except Exception:
-                pass
         if len(third_text) > max(len(more_text), core.ESCALATION_JUSTEXT_RATIO * len(text)):
             return third, third_text
         if len(more_text) >= options.min_extracted_size and len(more_text) > core.ESCALATION_ACCEPT_RATIO * len(text):

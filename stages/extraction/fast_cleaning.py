@@ -58,7 +58,9 @@ class Cleaning:
         self.delete: Callable[..., None] = modules.xml.delete_element
         self.farm_share: float = modules.utils.LINK_FARM_RATIO
 
-    def prune_unwanted_nodes(self, tree: Any, rules: Iterable[Callable[[Any], list[Any]]], with_backup: bool = False) -> Any:
+    def prune_unwanted_nodes(
+        self, tree: Any, rules: Iterable[Callable[[Any], list[Any]]], with_backup: bool = False
+    ) -> Any:
         """Remove what `rules` find; with `with_backup` nothing, where that would be six sevenths of the text or more."""
         if not with_backup:
             for rule in rules:
@@ -128,7 +130,9 @@ class Cleaning:
         if self._link_farms(tree, strict):
             self._link_farms(tree, strict)
         if "table" in tags or strict:
-            farms = [table for table in tree.iter("table") if _holds(table, "ref") and main.link_density_test_tables(table)]
+            farms = [
+                table for table in tree.iter("table") if _holds(table, "ref") and main.link_density_test_tables(table)
+            ]
             for table in farms:
                 self.delete(table, keep_tail=False)
         if strict:
@@ -158,18 +162,14 @@ class Cleaning:
             self.delete(element)
         return tree
 
-    def _farms(
-        self, tree: Any, holders: dict[Any, list[Any]], tag: str, backtracking: bool, strict: bool
-    ) -> list[Any]:
+    def _farms(self, tree: Any, holders: dict[Any, list[Any]], tag: str, backtracking: bool, strict: bool) -> list[Any]:
         shortest, children = (200, 1) if strict else (100, 3)
         gone = []
         for element, links in holders.items():
             if element.tag != tag:
                 continue
             result, short = self._mostly_links(element, links, strict)
-            if result or (
-                backtracking and short and len(element) >= children and not _at_least(element, shortest)
-            ):
+            if result or (backtracking and short and len(element) >= children and not _at_least(element, shortest)):
                 parent = element.getparent()
                 if tag == "p" and parent is not None and parent.tag in ("item", "td", "th"):
                     continue

@@ -118,10 +118,9 @@ def body_rules(library: list[Any]) -> list[Walk]:
     )
     content = Names(
         lambda i: i == "content" or main_id(i) or "main-content" in _lower(i, "CM"),
-        lambda c: c == "content"
-        or main_class(c)
-        or "main-content" in _lower(c, "CM")
-        or "page-content" in _lower(c, "CP"),
+        lambda c: (
+            c == "content" or main_class(c) or "main-content" in _lower(c, "CM") or "page-content" in _lower(c, "CP")
+        ),
     )
     main = Names(lambda i: i.startswith("main"), lambda c: c.startswith("main"))
     return [
@@ -138,9 +137,7 @@ def discard_rules(library: list[Any]) -> list[Walk]:
     consent, section_id, section_class = patterns(library[0].path)
     hidden, any_id, any_class = patterns(library[1].path)
     section = Names(section_id, section_class, consent)
-    anything = Names(
-        any_id, lambda c: c == "comments-title" or any_class(c), lambda first: first.startswith("reply-")
-    )
+    anything = Names(any_id, lambda c: c == "comments-title" or any_class(c), lambda first: first.startswith("reply-"))
     hiding = Remembered(lambda style: "display:none" in style or "display: none" in style)
     concealing = Remembered(lambda value: bool(hidden(value)))
     sections = frozenset(_SECTIONS)

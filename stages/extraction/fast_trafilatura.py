@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -185,6 +184,7 @@ def accelerate(modules: Modules) -> None:
         "_extract": cascade.extract,
     }
     _replace(names, new)
+    modules.cascade = cascade
     modules.utils.HTML_PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
 
 
@@ -206,21 +206,32 @@ def _try_justext(modules: Modules, tree: Any, url: str | None, language: str | N
 
 
 @functools.cache
-def library() -> Modules:
-    """Return our copy of trafilatura, made fast where it is the release this was proved for."""
+def _loaded() -> tuple[Modules, list[str]]:
     modules = load_copy()
     wrong = differences(modules)
     if wrong:
-        shown = ", ".join(wrong[:3]) + (", …" if len(wrong) > 3 else "")
-        warnings.warn(
-            f"trafilatura runs as it is, at less than half the speed: {shown} differ from "
-            f"trafilatura {VERSIONS['trafilatura']} with jusText {VERSIONS['justext']}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        basic = fast_rules.basic_rule(modules.settings.BASIC_CLEAN_XPATH)
+        modules.cascade = Cascade(modules, Readability(modules.readability_lxml), basic)
     else:
         accelerate(modules)
-    return modules
+    return modules, wrong
+
+
+def library() -> Modules:
+    """Return our copy of trafilatura, made fast where it is the release this was proved for."""
+    return _loaded()[0]
+
+
+def why_slow() -> str:
+    """Return why the library runs as it is, in one line to be said once a run; empty where it runs fast."""
+    wrong = _loaded()[1]
+    if not wrong:
+        return ""
+    shown = ", ".join(wrong[:3]) + (", …" if len(wrong) > 3 else "")
+    return (
+        f"trafilatura runs as it is, at less than half the speed: {shown} differ from trafilatura "
+        f"{VERSIONS['trafilatura']} with jusText {VERSIONS['justext']}, which the faster functions were proved for"
+    )
 
 
 def extractor() -> Callable[..., str | None]:

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from typing import Any, Literal
 
+from stages.extraction.trees import named
+
 Kind = Literal["article", "documentation", "forum", "listing", "product", "page"]
 
 _TYPES = re.compile(r'"@type"\s*:\s*(?:\[\s*)?"([A-Za-z]+)"')
-_ARTICLES = frozenset(
+_ARTICLES = named(
     "Article NewsArticle BlogPosting ReportageNewsArticle OpinionNewsArticle AnalysisNewsArticle TechArticle Recipe "
-    "ScholarlyArticle LiveBlogPosting Review".split()
+    "ScholarlyArticle LiveBlogPosting Review"
 )
 _FORUMS = frozenset(("DiscussionForumPosting", "QAPage"))
 _PRODUCTS = frozenset(("Product", "ProductGroup", "IndividualProduct", "Vehicle", "Hotel", "Apartment"))

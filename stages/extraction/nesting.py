@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 
+from stages.extraction.trees import named
+
 _VOID = frozenset((b"br", b"hr", b"im", b"me", b"in", b"em", b"so", b"wb"))  # br hr img meta input embed source wbr
 _CODES = np.array([(a << 8) | b for a, b in _VOID], np.int32)
 _LINK, _LINK_THIRD = (ord("l") << 8) | ord("i"), ord("n")
@@ -14,12 +16,12 @@ _TAG = re.compile(
     r"<!--.*?(?:-->|$)|<(script|style|textarea|title|xmp)\b[^>]*>.*?</\1\s*>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*)[^>]*>",
     re.DOTALL | re.IGNORECASE,
 )
-_CLOSED_BY_OTHERS = frozenset(
+_CLOSED_BY_OTHERS = named(
     "p li dt dd tr td th tbody thead tfoot option optgroup colgroup html head body br hr img meta input embed source wbr "
-    "link area base col param track".split()
+    "link area base col param track"
 )
 """Tags that need no closing: they never nest on their own."""
-_INLINE = frozenset("a abbr b bdi bdo big cite code em font i ins kbd mark q s small span strike strong tt u var".split())
+_INLINE = named("a abbr b bdi bdo big cite code em font i ins kbd mark q s small span strike strong tt u var")
 
 
 def tag_depth(page: bytes) -> int:
