@@ -70,9 +70,14 @@ def extract(page: str, url: str | None = None, *, markdown: bool = False, links:
     if tree is None:
         return Extracted("", "nothing")
     kind = kind_of(tree, url)
-    blocks = blocks_of(main_region(tree), comments=kind == "forum")
+    region = main_region(tree)
+    blocks = blocks_of(region, comments=kind == "forum")
     menus = menus_among(blocks)
     found = chosen(blocks, menus)
+    if not found and kind != "article":  # nothing but what is called comments
+        blocks = blocks_of(region, comments=True)
+        menus = menus_among(blocks)
+        found = chosen(blocks, menus)
     body: Any = None
     if kind != "forum" or not found:
         options = copy(_options(markdown, links))

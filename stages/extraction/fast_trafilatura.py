@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lxml import etree
-from lxml.html import HtmlElement
+from lxml.html import HtmlElement, HTMLParser
 
 from stages.extraction import fast_cleaning, fast_justext, fast_rules
 from stages.extraction.fast_cascade import Cascade
@@ -185,7 +185,22 @@ def accelerate(modules: Modules) -> None:
     }
     _replace(names, new)
     modules.cascade = cascade
-    modules.utils.HTML_PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
+    modules.utils.HTML_PARSER = _parser()
+
+
+def _parser() -> HTMLParser:
+    """Return the library's parser with classes told in C, and without the limits for which it loses a page whole:
+    256 levels, 10 MB of text in one place."""
+    parser = HTMLParser(
+        collect_ids=False,
+        default_doctype=False,
+        encoding="utf-8",
+        remove_comments=True,
+        remove_pis=True,
+        huge_tree=True,
+    )
+    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
+    return parser
 
 
 def _replace(modules: Any, new: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stages.extraction.formulas import keep_formulas
-from stages.extraction.trees import attached, become
+from stages.extraction.trees import attached, become, merge_texts
 
 MARKS = "\ue000\ue001"
 """Private characters that tell equal paragraphs apart while the tree is worked on; never in a text."""
@@ -70,6 +70,7 @@ def keep_meaning(tree: Any, source: str, *, markdown: bool = False) -> None:
             _make_code(pre, "".join(_verbatim(pre)))
     for cell in found.get("td", ()):
         _keep_lists(cell)
+    merge_texts(tree)
     _tell_apart(found.get("p", []))
 
 

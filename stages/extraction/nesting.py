@@ -11,7 +11,7 @@ from stages.extraction.trees import named
 _VOID = frozenset((b"br", b"hr", b"im", b"me", b"in", b"em", b"so", b"wb"))  # br hr img meta input embed source wbr
 _CODES = np.array([(a << 8) | b for a, b in _VOID], np.int32)
 _LINK, _LINK_THIRD = (ord("l") << 8) | ord("i"), ord("n")
-_PARAGRAPH = (ord("p") << 8) | (ord(">") | 32)
+_PARAGRAPH, _PARAGRAPH_WITH = ((ord("p") << 8) | (ord(c) | 32) for c in "> ")
 _TAG = re.compile(
     r"<!--.*?(?:-->|$)|<(script|style|textarea|title|xmp)\b[^>]*>.*?</\1\s*>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*)[^>]*>",
     re.DOTALL | re.IGNORECASE,
@@ -21,22 +21,25 @@ _CLOSED_BY_OTHERS = named(
     "link area base col param track"
 )
 """Tags that need no closing: they never nest on their own."""
+_WEIGHTS = {"table": 8, "ul": 2, "ol": 2, "dl": 2, "menu": 2, "select": 2}  # with what lies between one and the next
 _INLINE = named("a abbr b bdi bdo big cite code em font i ins kbd mark q s small span strike strong tt u var")
 
 
 def tag_depth(page: bytes) -> int:
     """Return a quick guess, seldom too low, of the nesting depth of `page`: open tags less closing ones so far.
 
-    Tags without content are not counted, nor are bare ``<p>``, which people do not close.
+    Tags without content are not counted, nor are paragraphs, which people do not close and which do not nest.
     """
-    data = np.frombuffer(page + b"   ", np.uint8)
-    at = np.flatnonzero(data[:-3] == ord("<"))
-    first, second, third = data[at + 1] | 32, data[at + 2] | 32, data[at + 3] | 32
-    pair = (first.astype(np.int32) << 8) | second
-    skipped = np.isin(pair, _CODES) | (pair == _PARAGRAPH) | ((pair == _LINK) & (third == _LINK_THIRD))
-    opens = (first >= ord("a")) & (first <= ord("z")) & ~skipped
+    data = np.frombuffer(page + b"    ", np.uint8)
+    at = np.flatnonzero(data[:-4] == ord("<"))
     closes = data[at + 1] == ord("/")
-    return int(np.cumsum(opens.astype(np.int32) - closes).max(initial=0))
+    name = at + 1 + closes
+    first, second, third = data[name] | 32, data[name + 1] | 32, data[name + 2] | 32
+    pair = (first.astype(np.int32) << 8) | second
+    skipped = np.isin(pair, _CODES) | (pair == _PARAGRAPH) | (pair == _PARAGRAPH_WITH)
+    skipped |= (pair == _LINK) & (third == _LINK_THIRD)
+    counted = (first >= ord("a")) & (first <= ord("z")) & ~skipped
+    return int(np.cumsum((counted & ~closes).astype(np.int32) - (counted & closes)).max(initial=0))
 
 
 def flatten(page: str, deepest: int) -> tuple[str, int]:
@@ -46,6 +49,7 @@ def flatten(page: str, deepest: int) -> tuple[str, int]:
     extractors grows with the square of the depth.
     """
     open_tags: list[tuple[str, bool]] = []
+    level = 0
     number_open: dict[str, int] = {}
     pieces: list[str] = []
     done = depth = 0
@@ -57,7 +61,8 @@ def flatten(page: str, deepest: int) -> tuple[str, int]:
         if not tag[2]:
             if tag[0].endswith("/>"):
                 continue
-            written = len(open_tags) < deepest
+            level += _WEIGHTS.get(name, 1)
+            written = level <= deepest
             open_tags.append((name, written))
             number_open[name] = number_open.get(name, 0) + 1
             depth = max(depth, len(open_tags))
@@ -67,6 +72,7 @@ def flatten(page: str, deepest: int) -> tuple[str, int]:
             while True:
                 other, written = open_tags.pop()
                 number_open[other] -= 1
+                level -= _WEIGHTS.get(other, 1)
                 if other == name:
                     break
         if not written:

@@ -6,7 +6,7 @@ import re
 
 from stages.extraction.nesting import flatten, tag_depth
 
-DEEPEST = 200
+DEEPEST = 250
 """Elements nested deeper than this are lifted; libxml2 loses what lies below 256."""
 
 _FORBIDDEN = re.compile(
@@ -28,8 +28,7 @@ def shallow(page: str) -> tuple[str, int]:
     """Return `page` nested no deeper than `DEEPEST`, and how deep it was; 0 for pages that are shallow by a quick look."""
     if tag_depth(page.encode()) <= DEEPEST:
         return page, 0
-    flat, depth = flatten(page, DEEPEST)
-    return (flat, depth) if depth > DEEPEST else (page, depth)
+    return flatten(page, DEEPEST)
 
 
 def stand_ins(page: str) -> dict[int, str]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from lxml.etree import strip_tags
+
+_TEXT = "kept-text"
+
 
 def become(element: Any, text: str) -> None:
-    """Put `text` in the place of `element`, which leaves its tree."""
-    parent = element.getparent()
-    if parent is None:
-        return
-    text += element.tail or ""
-    before = element.getprevious()
-    if before is None:
-        parent.text = (parent.text or "") + text
-    else:
-        before.tail = (before.tail or "") + text
-    parent.remove(element)
+    """Let `text` stand in the place of `element`, as an element of its own until `merge_texts`."""
+    for child in list(element):
+        element.remove(child)
+    tail = element.tail
+    element.attrib.clear()
+    element.tag, element.text, element.tail = _TEXT, text, tail
+
+
+def merge_texts(tree: Any) -> None:
+    """Make plain text of what `become` has put into `tree`: all at once, for text that grows bit by bit is copied each time."""
+    strip_tags(tree, _TEXT)
 
 
 def attached(element: Any, tree: Any) -> bool:
