@@ -42,6 +42,7 @@ class Cascade:
     """
 
     def __init__(self, modules: Any, readable: Readability, basic: Callable[[Any], bool]):
+        self.baseline = modules.baseline
         self.core, self.external, self.main = modules.core, modules.external, modules.main_extractor
         self.cleaning, self.utils, self.settings = modules.htmlprocessing, modules.utils, modules.settings
         self.readable, self.basic = readable, basic
@@ -229,7 +230,7 @@ class Cascade:
         return body, text, Element("body"), ""
 
     def article(self, parse: Callable[[], Any], tree: Any, options: Any, url: str | None) -> tuple[Any, str]:
-        """Return body and text of the main attempt alone, and of the page's data or bare paragraphs where it is little.
+        """Return body and text of the main attempt alone, or of the page's data where it finds little.
 
         Args:
             parse: makes the tree once more, for what is needed seldom.
@@ -246,10 +247,16 @@ class Cascade:
 
         body, text = self.extract_content(converted(tree), options, Later(lambda: converted(parse())))
         if len(text) < options.min_extracted_size:
-            dump, dump_text, dump_size = core.baseline(pruned(parse()))
-            if dump_size > len(text):
-                return dump, dump_text
+            stated = self._stated(parse())
+            if stated is not None and len(stated[1]) > len(text):
+                return stated
         return body, text
+
+    def _stated(self, tree: Any) -> tuple[Any, str] | None:
+        """Return body and text of what the page holds as data (JSON-LD, a forum's posts); None where it holds little."""
+        texts, _ = self.baseline._collect_json_content(tree)
+        found = self.baseline._attempt(map(self.baseline._render_text, texts), dedupe=True)
+        return None if found is None else found[:2]
 
     def _is_forum(self, tree: Any) -> bool:
         says_so = self.core._DISCUSSION_FORUM_POSTING_RE.search

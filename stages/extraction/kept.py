@@ -35,7 +35,7 @@ _LONGEST_CELL = 3000  # characters of a table cell that is one, and not the fram
 
 
 _TOLD = re.compile(
-    r"<(?:sup|sub|ruby|math|pre)\b|math/tex|\shidden[\s>=]|[\"\s-](?:tex|latex|math|highlight|blob)\b", re.IGNORECASE
+    r"<(?:sup|sub|ruby|math|pre)\b|math/tex|\shidden[\s>=]|[\"'\s-](?:tex|latex|math|highlight|blob)\b", re.IGNORECASE
 )
 
 

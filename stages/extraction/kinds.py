@@ -29,6 +29,7 @@ _FORUM_ADDRESS = re.compile(
 )
 _LISTING_ADDRESS = re.compile(
     r"/(?:category|categories|tag|tags|collections?|catalog(?:ue)?|search|archives?|shop|products?|listings?|jobs?)/?(?:$|[?#])"
+    r"|/(?:category|categories|tag|tags|collections?|author|topic)/[^/]+/?(?:$|[?#])"
     r"|[?&](?:page|q|query|search|sort)=|/page/\d+/?$",
     re.IGNORECASE,
 )
