@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +16,8 @@ from pipeline.documents import Document, clean_text
 from pipeline.readers.charset import decode_page
 from pipeline.readers.pages import PAGE_KINDS, body_kind
 from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
-from stages.extraction import fast_justext, fast_trafilatura, quick
+from stages.extraction import addresses, fast_justext, fast_trafilatura, quick
+from stages.extraction.addresses import AddressFault
 from stages.extraction.best import extract as extract_best
 from stages.extraction.kept import UNMARKED, keep_meaning, may_need_keeping
 from stages.extraction.metadata import FIELDS, metadata_of
@@ -40,6 +42,7 @@ class Extract(DocumentStage):
     costly: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("trafilatura", "jusText", "lxml", "resiliparse")
     preload: ClassVar[tuple[str, ...]] = ("lxml.html", "justext", "htmldate.core", "courlan")
+    path_fields: ClassVar[tuple[str, ...]] = ("skip_addresses",)
     needs: ClassVar[tuple[str, ...]] = ()
     removes: ClassVar[tuple[str, ...]] = ("raw", "content_type")
 
@@ -61,6 +64,8 @@ class Extract(DocumentStage):
     """Pages whose elements are nested deeper are dropped (too_deep)."""
     min_characters: int = 1
     """Less text: dropped (no_text)."""
+    skip_addresses: tuple[str, ...] = ()
+    """Files of hosts (`example.org`) and starts of addresses (`example.org/a`), whose pages are dropped (listed_address)."""
     only_languages: tuple[str, ...] = ()
     """Pages that a glance shows to be certainly in no language of these are dropped unextracted (quick_language)."""
 
@@ -86,8 +91,16 @@ class Extract(DocumentStage):
         for language in self.only_languages:
             if language not in quick.SUPPORTED:
                 raise StageFault("only_languages", f"{language!r} is no code that a glance can tell, such as 'en'")
+        try:
+            addresses.listed(self.skip_addresses)
+        except (AddressFault, OSError) as error:
+            raise StageFault("skip_addresses", str(error)) from error
         if self.engine != "resiliparse" and (wrong := fast_trafilatura.why_slow()):
             warnings.warn(wrong, RuntimeWarning, stacklevel=2)
+
+    def resources(self) -> Mapping[str, str]:
+        """Digests of the lists of addresses."""
+        return {f"addresses {n}": addresses.digest(path) for n, path in enumerate(self.skip_addresses)}
 
     def load(self) -> None:
         """Load the library and the stop lists, so that no document pays for it."""
@@ -100,6 +113,11 @@ class Extract(DocumentStage):
         raw = document.get("raw")
         if raw is None:
             return None if document.text else Drop("no_text", 0, self.min_characters)
+        url = document.get("url")
+        if self.skip_addresses and url:
+            entry = addresses.listed_as(url, addresses.listed(self.skip_addresses))
+            if entry:
+                return Drop("listed_address", detail=entry)
         if len(raw) > self.max_bytes:
             return Drop("page_too_large", len(raw), self.max_bytes)
         if len(raw) < self.min_bytes:
@@ -113,7 +131,7 @@ class Extract(DocumentStage):
             language = quick.certain_language(page.text)
             if language and language not in self.only_languages:
                 return Drop("quick_language", detail=language)
-        verdict = self._extract(page.text, document.get("url"))
+        verdict = self._extract(page.text, url)
         if isinstance(verdict, Drop):
             return verdict
         text = verdict.text or ""

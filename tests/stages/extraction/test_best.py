@@ -325,22 +325,3 @@ def test_metadata_is_what_the_page_says_of_itself():
 def test_odd_data_gives_no_metadata_and_no_error(data):
     tree = tree_of(page("<p>a</p><p>b</p>", f'<script type="application/ld+json">{data}</script>'))
     assert metadata_of(tree, ("author", "site")) == {"author": None, "site": None}
-
-
-GERMAN = "Die Brücke über den Fluss ist eine der ältesten des Landes, und viele Menschen gehen jeden Tag über sie. "
-
-
-@pytest.mark.parametrize(
-    ("declared", "text", "dropped"),
-    [("de", GERMAN, True), ("en", GERMAN, False), ("en", LONG, False), ("de", "Kurz. ", False), (None, GERMAN, False)],
-)
-def test_a_glance_drops_a_page_only_where_declaration_and_text_agree(declared, text, dropped):
-    html = page("".join(f"<p>{text}</p>" for _ in range(8)))
-    html = html.replace("<html>", f"<html lang='{declared}'>") if declared else html
-    if text == "Kurz. ":
-        html = html.replace("Kurz. ", "")
-    stage = Extract(only_languages=("en",))
-    from tests.stages.extraction.test_extract import batch
-
-    removed = stage.apply(batch(html.encode())).removed
-    assert [r.rule for r in removed if r.rule == "quick_language"] == ["quick_language"] * dropped
