@@ -3,134 +3,191 @@
 from __future__ import annotations
 
 import functools
-import logging
 import re
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
+from lxml.etree import tostring
 
 from pipeline.documents import Document, clean_text
 from pipeline.readers.charset import decode_page
 from pipeline.readers.pages import PAGE_KINDS, body_kind
 from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
-from stages.extraction.nesting import parse_deep, tag_depth, tree_depth
+from stages.extraction import addresses, fast_justext, fast_trafilatura, quick
+from stages.extraction.addresses import AddressFault
+from stages.extraction.best import extract as extract_best
+from stages.extraction.kept import UNMARKED, keep_meaning, may_need_keeping
+from stages.extraction.metadata import FIELDS, metadata_of
+from stages.extraction.source import scrub, shallow, stand_ins, with_stand_ins
 
-_SHALLOW = 200
-_LIBRARY_DEPTH = 250  # beyond this trafilatura's own parser loses what lies within
-_DEEPEST = 2000  # libxml2 nests no deeper
 _CONTROL = {c: None for c in [*range(9), *range(14, 32), *range(127, 160), 0xFFFE, 0xFFFF]} | {11: " ", 12: " "}
-_JOINERS = ("\u200c", "\u200d")
-_JOINER_NAMES = re.compile(r"&(?:zwn?j|#820[45]|#x200[cd]);", re.IGNORECASE)
 _TEXTUAL = re.compile(r"text/|xml|empty|.*(?:json|javascript|ecmascript|[/+]xml)$")
-_STAND_INS = "\ua840\ua841\ua842\ua843\u1681\u1682\u1683\u1684"  # letters of scripts no longer in use
 
 
 @dataclass(frozen=True, kw_only=True)
 class Extract(DocumentStage):
     """Turn pages as crawled into text: one paragraph, heading, list item or table row a line.
 
-    Documents that come with text pass as they are. What is no page (binary_content: an
-    image, a PDF, an archive; not_a_page: a feed, JSON, plain text), is too large, nested too deeply, or yields no text, is dropped and says so. Zero-width joiners, without which Persian
-    and emoji fall apart, are kept, which trafilatura by itself does not do.
+    Documents that come with text pass as they are. What is no page (binary_content: an image, a PDF, an archive;
+    not_a_page: a feed, JSON, plain text), is too large, nested too deeply, or yields no text, is dropped and says so.
+    Zero-width joiners, without which Persian and emoji fall apart, are kept, which trafilatura by itself does not do.
     """
 
     name: ClassVar[str] = "extract"
-    published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018)"
-    preload: ClassVar[tuple[str, ...]] = ("trafilatura",)
+    published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018); rules of our own"
+    version: ClassVar[int] = 2
+    costly: ClassVar[bool] = True
+    libraries: ClassVar[tuple[str, ...]] = ("trafilatura", "jusText", "lxml", "resiliparse")
+    preload: ClassVar[tuple[str, ...]] = ("lxml.html", "justext", "htmldate.core", "courlan")
+    path_fields: ClassVar[tuple[str, ...]] = ("skip_addresses",)
     needs: ClassVar[tuple[str, ...]] = ()
     removes: ClassVar[tuple[str, ...]] = ("raw", "content_type")
     costly: ClassVar[bool] = True
 
-    engine: Literal["trafilatura", "resiliparse"] = "trafilatura"
-    """trafilatura: better text; resiliparse: about ten times faster."""
+    engine: Literal["best", "trafilatura", "resiliparse"] = "best"
+    """best: trafilatura for articles, our own rules where it loses; trafilatura: the library's text; resiliparse: fastest."""
     fast: bool = False
     """trafilatura without its second opinions: 1.5 times as fast, as good on articles, less on other pages."""
+    format: Literal["text", "markdown"] = "text"
+    """markdown: headings, lists, tables, emphasis and code as Markdown."""
+    links: bool = False
+    """Links with their targets, as Markdown writes them."""
+    metadata: tuple[str, ...] = ()
+    """Columns to add of title, published, author, site, canonical_url, licence: what the page says of itself."""
     max_bytes: int = 10_000_000
     """Larger pages are dropped (page_too_large)."""
-    max_depth: int = 1000
-    """Pages whose elements are nested deeper are dropped (too_deep): resiliparse's time grows with its square."""
+    min_bytes: int = 0
+    """Smaller pages are dropped before they are looked at (page_too_small)."""
+    max_depth: int = 10_000
+    """Pages whose elements are nested deeper are dropped (too_deep)."""
     min_characters: int = 1
     """Less text: dropped (no_text)."""
+    skip_addresses: tuple[str, ...] = ()
+    """Files of hosts (`example.org`) and starts of addresses (`example.org/a`), whose pages are dropped (listed_address)."""
+    only_languages: tuple[str, ...] = ()
+    """Pages that a glance shows to be certainly in no language of these are dropped unextracted (quick_language)."""
 
     @property
     def adds(self) -> tuple[pa.Field, ...]:
-        return pa.field("charset", pa.large_string()), pa.field("charset_found_by", pa.large_string())
+        names = ("charset", "charset_found_by", "extracted_by", *self.metadata)
+        return tuple(pa.field(name, pa.large_string()) for name in names)
 
     def check(self) -> None:
         if self.fast and self.engine != "trafilatura":
             raise StageFault("fast", f"only trafilatura has a fast way; engine is {self.engine!r}")
+        if self.engine == "resiliparse" and self.format != "text":
+            raise StageFault("format", "resiliparse writes no Markdown; give engine best or trafilatura")
         if self.max_bytes < 1:
             raise StageFault("max_bytes", f"{self.max_bytes} leaves no page")
-        if not 1 <= self.max_depth <= _DEEPEST:
-            raise StageFault("max_depth", f"{self.max_depth}: give 1 to {_DEEPEST}, the most that can be parsed")
+        if self.min_bytes > self.max_bytes:
+            raise StageFault("min_bytes", f"{self.min_bytes} is more than max_bytes, {self.max_bytes}: no page is left")
+        if self.max_depth < 1:
+            raise StageFault("max_depth", f"{self.max_depth} leaves no page")
+        for field in self.metadata:
+            if field not in FIELDS:
+                raise StageFault("metadata", f"{field!r} is unknown; there are {', '.join(FIELDS)}")
+        for language in self.only_languages:
+            if language not in quick.SUPPORTED:
+                raise StageFault("only_languages", f"{language!r} is no code that a glance can tell, such as 'en'")
+        try:
+            addresses.listed(self.skip_addresses)
+        except (AddressFault, OSError) as error:
+            raise StageFault("skip_addresses", str(error)) from error
+        if self.engine != "resiliparse" and (wrong := fast_trafilatura.why_slow()):
+            warnings.warn(wrong, RuntimeWarning, stacklevel=2)
+
+    def resources(self) -> Mapping[str, str]:
+        """Digests of the lists of addresses."""
+        return {f"addresses {n}": addresses.digest(path) for n, path in enumerate(self.skip_addresses)}
+
+    def load(self) -> None:
+        """Load the library and the stop lists, so that no document pays for it."""
+        if self.engine != "resiliparse":
+            fast_trafilatura.library()
+        if self.engine == "trafilatura":
+            fast_justext.stop_words(None)
 
     def judge(self, document: Document) -> Verdict:
         raw = document.get("raw")
         if raw is None:
             return None if document.text else Drop("no_text", 0, self.min_characters)
+        url = document.get("url")
+        if self.skip_addresses and url:
+            entry = addresses.listed_as(url, addresses.listed(self.skip_addresses))
+            if entry:
+                return Drop("listed_address", detail=entry)
         if len(raw) > self.max_bytes:
             return Drop("page_too_large", len(raw), self.max_bytes)
+        if len(raw) < self.min_bytes:
+            return Drop("page_too_small", len(raw), self.min_bytes)
         content_type = document.get("content_type")
         kind = body_kind(raw, content_type)
         if kind not in PAGE_KINDS:
             return Drop("not_a_page" if _TEXTUAL.match(kind) else "binary_content", detail=kind)
         page = decode_page(raw, content_type)
-        verdict = self._extract(page.text)
+        if self.only_languages:
+            language = quick.certain_language(page.text)
+            if language and language not in self.only_languages:
+                return Drop("quick_language", detail=language)
+        verdict = self._extract(page.text, url)
         if isinstance(verdict, Drop):
             return verdict
-        if len(verdict) < self.min_characters:
-            return Drop("no_text", len(verdict), self.min_characters)
-        return Keep(text=verdict, columns={"charset": page.charset, "charset_found_by": page.found_by})
+        text = verdict.text or ""
+        if len(text) < self.min_characters:
+            return Drop("no_text", len(text), self.min_characters)
+        return Keep(text=text, columns={"charset": page.charset, "charset_found_by": page.found_by, **verdict.columns})
 
-    def extract(self, html: str) -> str | None:
+    def extract(self, html: str, url: str | None = None) -> str | None:
         """Return the text of the page `html`; None where there is none, or where it is nested too deeply."""
-        verdict = self._extract(html)
-        return verdict if isinstance(verdict, str) and verdict else None
+        verdict = self._extract(html, url)
+        return verdict.text or None if isinstance(verdict, Keep) else None
 
-    def _extract(self, html: str) -> str | Drop:
+    def _extract(self, html: str, url: str | None = None) -> Keep | Drop:
         html = clean_text(html)
-        page: Any = html
-        encoded = html.encode()
-        if tag_depth(encoded) > _SHALLOW:
-            tree = parse_deep(encoded)
-            depth = 0 if tree is None else tree_depth(tree)
-            if depth > self.max_depth:
-                return Drop("too_deep", depth, self.max_depth)
-            if depth > _LIBRARY_DEPTH:
-                page = tree
+        html, depth = shallow(scrub(html))
+        if depth > self.max_depth:
+            return Drop("too_deep", depth, self.max_depth)
+        columns: dict[str, Any] = {}
+        if self.metadata:
+            tree = fast_trafilatura.library().utils.load_html(html)
+            columns = {} if tree is None else metadata_of(tree, self.metadata, url)
+        letters = {} if self.engine == "resiliparse" else stand_ins(html)
+        text, by = self._by_engine(with_stand_ins(html, letters) if letters else html, url)
+        if letters:
+            text = text.translate({ord(letter): joiner for joiner, letter in letters.items()})
+        return Keep(text=text.translate(_CONTROL).strip(), columns={"extracted_by": by, **columns})
+
+    def _by_engine(self, html: str, url: str | None) -> tuple[str, str]:
         if self.engine == "resiliparse":
-            return _resiliparse()(html, main_content=True, comments=False).translate(_CONTROL).strip()
-        stand_ins = {} if page is not html else _stand_ins(html)
-        if stand_ins:
-            page = _JOINER_NAMES.sub(_named_joiner, html).translate(stand_ins)
-        text = _trafilatura()(page, include_comments=False, deduplicate=False, fast=self.fast) or ""
-        if stand_ins:
-            text = text.translate({ord(letter): joiner for joiner, letter in stand_ins.items()})
-        return text.translate(_CONTROL).strip()
+            if may_need_keeping(html):
+                html = _with_meaning(html)
+            text = _resiliparse()(html, main_content=True, comments=False, links=self.links)
+            return text.translate(UNMARKED), "resiliparse"
+        markdown = self.format == "markdown"
+        if self.engine == "best":
+            found = extract_best(html, url, markdown=markdown, links=self.links)
+            return found.text, found.by
+        form: dict[str, Any] = {"output_format": "markdown"} if markdown else {}
+        if self.links:
+            form |= {"include_links": True, "url": url}
+        text = _trafilatura()(html, include_comments=False, deduplicate=False, fast=self.fast, **form)
+        return text or "", "trafilatura"
 
 
-def _stand_ins(html: str) -> dict[int, str]:
-    """Return joiner -> a letter that `html` does not hold, for the joiners in it; empty where it has none."""
-    if "\u200c" not in html and "\u200d" not in html and not _JOINER_NAMES.search(html):
-        return {}
-    free = [letter for letter in _STAND_INS if letter not in html]
-    return dict(zip(map(ord, _JOINERS), free, strict=False)) if len(free) >= len(_JOINERS) else {}
-
-
-def _named_joiner(match: re.Match[str]) -> str:
-    name = match[0].lower()
-    return "\u200c" if name in ("&zwnj;", "&#8204;", "&#x200c;") else "\u200d"
+def _with_meaning(html: str) -> str:
+    tree = fast_trafilatura.library().utils.load_html(html)
+    if tree is None:
+        return html
+    keep_meaning(tree, html)
+    return str(tostring(tree, encoding="unicode", method="html"))
 
 
 @functools.cache
 def _trafilatura() -> Any:
-    import trafilatura
-
-    logging.getLogger("trafilatura").setLevel(
-        logging.CRITICAL
-    )  # every page without text would be a line on the terminal
-    return trafilatura.extract
+    return fast_trafilatura.extractor()
 
 
 @functools.cache

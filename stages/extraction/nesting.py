@@ -1,57 +1,83 @@
-"""How deeply the elements of a page are nested, found before an extractor that suffers from depth sees it."""
+"""Pages nested more deeply than parsers and extractors bear, made shallow before they are parsed."""
 
 from __future__ import annotations
 
-import functools
+import re
 
 import numpy as np
-from lxml import etree, html
+
+from stages.extraction.trees import named
 
 _VOID = frozenset((b"br", b"hr", b"im", b"me", b"in", b"em", b"so", b"wb"))  # br hr img meta input embed source wbr
 _CODES = np.array([(a << 8) | b for a, b in _VOID], np.int32)
 _LINK, _LINK_THIRD = (ord("l") << 8) | ord("i"), ord("n")
-_PARAGRAPH = (ord("p") << 8) | (ord(">") | 32)
+_PARAGRAPH, _PARAGRAPH_WITH = ((ord("p") << 8) | (ord(c) | 32) for c in "> ")
+_TAG = re.compile(
+    r"<!--.*?(?:-->|$)|<(script|style|textarea|title|xmp)\b[^>]*>.*?</\1\s*>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*)[^>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_CLOSED_BY_OTHERS = named(
+    "p li dt dd tr td th tbody thead tfoot option optgroup colgroup html head body br hr img meta input embed source wbr "
+    "link area base col param track"
+)
+"""Tags that need no closing: they never nest on their own."""
+_WEIGHTS = {"table": 8, "ul": 2, "ol": 2, "dl": 2, "menu": 2, "select": 2}  # with what lies between one and the next
+_INLINE = named("a abbr b bdi bdo big cite code em font i ins kbd mark q s small span strike strong tt u var")
 
 
 def tag_depth(page: bytes) -> int:
     """Return a quick guess, seldom too low, of the nesting depth of `page`: open tags less closing ones so far.
 
-    Tags without content are not counted, nor are bare ``<p>``, which people do not close.
+    Tags without content are not counted, nor are paragraphs, which people do not close and which do not nest.
     """
-    data = np.frombuffer(page + b"   ", np.uint8)
-    at = np.flatnonzero(data[:-3] == ord("<"))
-    first, second, third = data[at + 1] | 32, data[at + 2] | 32, data[at + 3] | 32
-    pair = (first.astype(np.int32) << 8) | second
-    skipped = np.isin(pair, _CODES) | (pair == _PARAGRAPH) | ((pair == _LINK) & (third == _LINK_THIRD))
-    opens = (first >= ord("a")) & (first <= ord("z")) & ~skipped
+    data = np.frombuffer(page + b"    ", np.uint8)
+    at = np.flatnonzero(data[:-4] == ord("<"))
     closes = data[at + 1] == ord("/")
-    return int(np.cumsum(opens.astype(np.int32) - closes).max(initial=0))
+    name = at + 1 + closes
+    first, second, third = data[name] | 32, data[name + 1] | 32, data[name + 2] | 32
+    pair = (first.astype(np.int32) << 8) | second
+    skipped = np.isin(pair, _CODES) | (pair == _PARAGRAPH) | (pair == _PARAGRAPH_WITH)
+    skipped |= (pair == _LINK) & (third == _LINK_THIRD)
+    counted = (first >= ord("a")) & (first <= ord("z")) & ~skipped
+    return int(np.cumsum((counted & ~closes).astype(np.int32) - (counted & closes)).max(initial=0))
 
 
-def parse_deep(page: bytes) -> html.HtmlElement | None:
-    """Return the tree of `page` (UTF-8) with nesting up to libxml2's limit of 2,048; None where there is no tree."""
-    try:
-        return html.fromstring(page, parser=_parser())
-    except (etree.ParserError, ValueError):
-        return None
+def flatten(page: str, deepest: int) -> tuple[str, int]:
+    """Return `page` with the tags left out that are nested deeper than `deepest`, and how deep it was; text stays.
 
+    One pass over the tags, whatever the depth. libxml2 gives up at 256 and, told otherwise, at 2,048; the time of
+    extractors grows with the square of the depth.
+    """
+    open_tags: list[tuple[str, bool]] = []
+    level = 0
+    number_open: dict[str, int] = {}
+    pieces: list[str] = []
+    done = depth = 0
 
-def tree_depth(tree: html.HtmlElement) -> int:
-    """Return how deeply the elements of `tree` are nested, the root being 1."""
-    depth = deepest = 0
-    for event, _ in etree.iterwalk(tree, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-@functools.cache
-def _parser() -> html.HTMLParser:
-    return html.HTMLParser(
-        collect_ids=False,
-        default_doctype=False,
-        remove_comments=True,
-        remove_pis=True,
-        encoding="utf-8",
-        huge_tree=True,
-    )
+    for tag in _TAG.finditer(page):
+        name = (tag[3] or "").lower()
+        if not name or name in _CLOSED_BY_OTHERS:
+            continue
+        if not tag[2]:
+            if tag[0].endswith("/>"):
+                continue
+            level += _WEIGHTS.get(name, 1)
+            written = level <= deepest
+            open_tags.append((name, written))
+            number_open[name] = number_open.get(name, 0) + 1
+            depth = max(depth, len(open_tags))
+        else:
+            if not number_open.get(name):
+                continue
+            while True:
+                other, written = open_tags.pop()
+                number_open[other] -= 1
+                level -= _WEIGHTS.get(other, 1)
+                if other == name:
+                    break
+        if not written:
+            pieces.append(page[done : tag.start()])
+            pieces.append("" if name in _INLINE else "<br>")
+            done = tag.end()
+    pieces.append(page[done:])
+    return "".join(pieces), depth

@@ -1,5 +1,6 @@
 """Pages become text: what is kept, what is dropped and why, and nothing depends on what came before."""
 
+import dataclasses
 import io
 import tarfile
 
@@ -13,18 +14,16 @@ from pipeline.stage import Drop, StageFault
 from stages.extraction import extract as module
 from stages.extraction.extract import Extract
 from stages.extraction.nesting import tag_depth
+from stages.extraction.source import _STAND_INS, scrub
 from tests.stages import published
+from tests.stages.extraction.pages import ARTICLE, SENTENCES, page
 
-SENTENCES = [f"This is sentence number {n} of an article about bridges and the rivers below them." for n in range(12)]
-MENU = "<nav><ul><li><a href='/'>Home</a></li><li><a href='/a'>About us</a></li></ul></nav>"
-
-
-def page(body, head=""):
-    return f"<!doctype html><html><head><title>Bridges</title>{head}</head><body>{MENU}{body}</body></html>"
-
-
-ARTICLE = page("<article><h1>Bridges</h1>" + "".join(f"<p>{s}</p>" for s in SENTENCES) + "</article>")
-ENGINES = [Extract(), Extract(fast=True), Extract(engine="resiliparse")]
+ENGINES = [
+    Extract(),
+    Extract(engine="trafilatura"),
+    Extract(engine="trafilatura", fast=True),
+    Extract(engine="resiliparse"),
+]
 
 
 def batch(*pages, types=None, texts=None):
@@ -106,17 +105,20 @@ def test_a_page_that_is_too_large_is_dropped_with_its_size():
 
 
 @pytest.mark.parametrize("stage", ENGINES)
-def test_text_below_three_hundred_elements_is_found(stage):
-    deep = page("<div>" * 300 + "".join(f"<p>{s}</p>" for s in SENTENCES) + "</div>" * 300)
-    assert SENTENCES[0] in stage.extract(deep)
+@pytest.mark.parametrize("depth", [240, 300, 3000])
+def test_text_is_found_however_deeply_it_is_nested(stage, depth):
+    deep = page("<div>" * depth + "".join(f"<p>{s}</p>" for s in SENTENCES) + "</div>" * depth)
+    text = stage.extract(deep)
+    assert all(sentence in text for sentence in SENTENCES)
 
 
 @pytest.mark.parametrize("stage", ENGINES)
-@pytest.mark.parametrize("depth", [1500, 50_000])
-def test_a_page_nested_too_deeply_is_dropped_with_its_depth(stage, depth):
-    removal = only_removal(stage, page("<div>" * depth + "text" + "</div>" * depth).encode())
-    assert (removal.rule, removal.threshold) == ("too_deep", 1000)
-    assert removal.value > 1000
+def test_a_page_nested_too_deeply_is_dropped_with_its_depth(stage):
+    removal = only_removal(stage, page("<div>" * 50_000 + "text" + "</div>" * 50_000).encode())
+    assert (removal.rule, removal.value, removal.threshold) == ("too_deep", 50_000, 10_000)
+    strict = dataclasses.replace(stage, max_depth=300)
+    assert only_removal(strict, page("<b>" * 400 + "text").encode()).rule == "too_deep"
+    assert strict.extract(ARTICLE)
 
 
 def test_tags_that_need_no_closing_do_not_count_as_depth():
@@ -139,12 +141,24 @@ def test_joiners_stay_as_characters_and_as_entities(stage, joiner):
         assert f"می{joiner}خواهم 3" in text
 
 
-def test_letters_that_stand_in_for_joiners_are_never_ones_of_the_page():
-    letters = module._STAND_INS
-    html = ARTICLE.replace("number 3", f"a\u200cb {letters[0]} {letters[2]}")
-    assert f"a\u200cb {letters[0]} {letters[2]}" in Extract().extract(html)
-    full = ARTICLE.replace("number 3", f"a\u200cb {letters}")
-    assert letters in Extract().extract(full)
+@pytest.mark.parametrize("stage", ENGINES[:2])
+def test_letters_that_stand_in_for_joiners_are_never_ones_of_the_page(stage):
+    html = ARTICLE.replace("number 3", f"a\u200cb {_STAND_INS[0]} {_STAND_INS[2]}")
+    assert f"a\u200cb {_STAND_INS[0]} {_STAND_INS[2]}" in stage.extract(html)
+    full = ARTICLE.replace("number 3", f"a\u200cb {_STAND_INS}")
+    assert _STAND_INS in stage.extract(full)
+
+
+@pytest.mark.parametrize("stage", ENGINES)
+@pytest.mark.parametrize("reference", ["&#1;", "&#x1F;", "&#xFFFE;", "&#0;", "&#xd800;", "&#55555;"])
+def test_references_to_forbidden_characters_do_not_cost_the_page(stage, reference):
+    text = stage.extract(ARTICLE.replace("number 3", f"num{reference}ber 3"))
+    assert SENTENCES[3] in text
+    assert SENTENCES[5] in text
+
+
+def test_other_references_stay():
+    assert scrub("&#10;&#x41;&#12345;&#x1F600;&#133;") == "&#10;&#x41;&#12345;&#x1F600;&#133;"
 
 
 @pytest.mark.parametrize("stage", ENGINES)
@@ -167,10 +181,39 @@ def test_hostile_pages_crash_nothing(stage, html):
     assert stage.extract(html) is None or isinstance(stage.extract(html), str)
 
 
-def test_parameters_that_cannot_work_are_refused():
-    for stage in (Extract(engine="resiliparse", fast=True), Extract(max_bytes=0), Extract(max_depth=5000)):
-        with pytest.raises(StageFault):
-            stage.check()
+@pytest.mark.parametrize(
+    ("parameters", "key"),
+    [
+        ({"engine": "resiliparse", "fast": True}, "fast"),
+        ({"engine": "best", "fast": True}, "fast"),
+        ({"engine": "resiliparse", "format": "markdown"}, "format"),
+        ({"max_bytes": 0}, "max_bytes"),
+        ({"min_bytes": 20_000_000}, "min_bytes"),
+        ({"max_depth": 0}, "max_depth"),
+        ({"metadata": ("titel",)}, "metadata"),
+        ({"only_languages": ("english",)}, "only_languages"),
+    ],
+)
+def test_parameters_that_cannot_work_are_refused_by_name(parameters, key):
+    with pytest.raises(StageFault) as fault:
+        Extract(**parameters).check()
+    assert fault.value.key == key
+
+
+def test_a_page_that_is_too_small_is_dropped_with_its_size():
+    removal = only_removal(Extract(min_bytes=1000), b"<html><p>short</p></html>")
+    assert (removal.rule, removal.value, removal.threshold) == ("page_too_small", 25, 1000)
+
+
+def test_the_column_extracted_by_names_engine_and_kind_of_page():
+    def by(stage, html):
+        return stage.apply(batch(html.encode())).kept.column("extracted_by")
+
+    assert by(Extract(), ARTICLE.replace("<head>", "<head><meta property='og:type' content='article'>")) == [
+        "trafilatura:article"
+    ]
+    assert by(Extract(engine="trafilatura"), ARTICLE) == ["trafilatura"]
+    assert by(Extract(engine="resiliparse"), ARTICLE) == ["resiliparse"]
 
 
 def real_pages(count):
@@ -185,7 +228,7 @@ def real_pages(count):
 
 @pytest.mark.real
 def test_the_text_of_real_pages_is_the_librarys_but_for_joiners_and_controls():
-    stage = Extract()
+    stage = Extract(engine="trafilatura")
     for html in real_pages(60):
         theirs = trafilatura.extract(html, include_comments=False) or ""
         ours = stage.extract(html) or ""
@@ -196,4 +239,4 @@ def test_the_text_of_real_pages_is_the_librarys_but_for_joiners_and_controls():
 @pytest.mark.real
 def test_no_real_page_is_taken_for_one_nested_too_deeply():
     for html in real_pages(200):
-        assert not isinstance(Extract(engine="resiliparse")._extract(html), Drop)
+        assert not isinstance(Extract(engine="resiliparse", max_depth=200)._extract(html), Drop)

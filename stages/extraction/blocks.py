@@ -1,0 +1,267 @@
+"""Text of pages that are no articles: every block of the main region that is not there for navigating.
+
+Listings, services, products and forums have many short blocks, which an extractor of articles takes for clutter. Here
+the tree is walked once: each run of text between block tags is a block, with its share of link; what stands in
+menus, forms, sidebars and banners is left out by tag, role, or the name of its class; blocks that are nothing but
+links go, but for headings and the titles of what is listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from lxml.etree import Element, SubElement
+
+from stages.extraction.fast_rules import Remembered
+from stages.extraction.trees import named
+
+_NEVER = named(
+    "script style head nav footer aside noscript template iframe object embed svg canvas audio video map select option "
+    "optgroup datalist button input textarea label legend dialog menu form frame frameset noindex applet picture source "
+    "progress meter output rp rt link meta title"
+)
+_BLOCKS = named(
+    "address article aside blockquote body center dd details dir div dl dt fieldset figcaption figure footer form h1 h2 "
+    "h3 h4 h5 h6 header hgroup hr html li main nav ol p pre search section summary table tbody td tfoot th thead tr ul "
+    "caption"
+)
+_ITEMS = frozenset(("li", "dd", "dt"))
+_NAMED_AS_TEXT = frozenset(("article", "main", "body", "html"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_WORDS = (
+    "nav navi navbar navigation menu submenu breadcrumb breadcrumbs sidebar footer cookie cookies consent gdpr share sharing "
+    "sharebar social socials related recommended recommendation recommendations newsletter subscribe promo advert adverts "
+    "advertisement advertising ad ads adsense sponsor sponsored banner popup modal login signin signup search searchbox "
+    "searchform pagination pager paging toolbar toolbox widget sitemap copyright disclaimer taglist tagcloud respond "
+    "commentform avatar userinfo postprofile byline dropdown offcanvas lightbox tooltip basket cart wishlist filters facets "
+    "topbar masthead backtotop noprint"
+)
+_EITHER = "|".join(_WORDS.split())
+_CLUTTER = re.compile(
+    rf"(?:(?:{_EITHER})(?:$|[-_](?!layout|content|post))|(?:[\w-]*[-_])?(?:{_EITHER}|tag-list|sr-only|visually-?hidden|user-info|"
+    r"screen-reader(?:-text)?|off-canvas|back-to-top|top-bar|site-header|reply-form|comment-form)$)",
+    re.IGNORECASE,
+)
+_QUALIFIED = re.compile(
+    r"(?:has|is|no|not|with|without|enable|enabled|tag|category|post|hidden|js|elementor)[-_]", re.IGNORECASE
+)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_ROLES = named("navigation banner contentinfo complementary search menu menubar dialog alertdialog toolbar tablist")
+_MAIN_IDS = ("content", "main", "main-content")
+_FEW_WORDS = 30  # a main part of fewer is not it
+_COMMENTS = re.compile(r"(?:^|[\s_-])(?:comments?|commentlist|comment-list|disqus|replies)(?:$|[\s_-])", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Block:
+    """A run of text.
+
+    Attributes:
+        tag: the block tag it stands in: ``p``, ``li``, ``h2``, ``pre``, ``tr`` …
+        text: as it will be read; white space single but in ``pre``.
+        links: characters of it that are link.
+    """
+
+    tag: str
+    text: str
+    links: int
+
+    @property
+    def is_item(self) -> bool:
+        return self.tag in _ITEMS
+
+    @property
+    def is_heading(self) -> bool:
+        return self.tag in _HEADINGS
+
+
+class Clutter:
+    """Whether an element is there for navigating, by what it is called."""
+
+    def __init__(self, *, comments: bool):
+        def is_clutter(names: str) -> bool:
+            if not comments and _COMMENTS.search(names):
+                return True
+            return any(_CLUTTER.match(name) and not _QUALIFIED.match(name) for name in names.split())
+
+        self._names = Remembered(is_clutter)
+
+    def __call__(self, element: Any) -> bool:
+        tag = element.tag
+        if tag in _NEVER:
+            return not (tag == "form" and _holds_page(element))
+        names = element.keys()
+        if not names or tag in _NAMED_AS_TEXT:
+            return False
+        if "class" in names and self._names[element.get("class")]:
+            return True
+        if "id" in names and self._names[element.get("id")]:
+            return True
+        if "role" in names and element.get("role") in _ROLES:
+            return True
+        if "hidden" in names or ("aria-hidden" in names and element.get("aria-hidden") == "true"):
+            return True
+        return "style" in names and bool(_HIDDEN.search(element.get("style")))
+
+
+_WITH_COMMENTS, _WITHOUT = Clutter(comments=True), Clutter(comments=False)
+
+
+def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
+    """Return the blocks of text below `root` in their order, those in menus, forms and the like left out.
+
+    Args:
+        root: an element; its own name is not looked at.
+        comments: whether what is called a comment is text, as in forums.
+    """
+    clutter: Callable[[Any], bool] = _WITH_COMMENTS if comments else _WITHOUT
+    guard = _Guard(root)
+    found: list[Block] = []
+    pieces: list[str] = []
+    links = depth = pre = 0
+    tags: list[str] = ["p"]
+
+    def cut() -> None:
+        nonlocal links
+        if pieces:
+            raw = "".join(pieces)
+            text = raw.strip("\r\n") if pre else " ".join(raw.split())
+            if text and not text.isspace():
+                found.append(Block("pre" if pre else tags[-1], text, links))
+            pieces.clear()
+        links = 0
+
+    def add(text: str | None) -> None:
+        nonlocal links
+        if text:
+            pieces.append(text)
+            if depth:
+                links += len(text) if not text.isspace() else 0
+
+    add(root.text)
+    stack: list[tuple[Any, Any]] = [(root.iterchildren("*"), root)]
+    while stack:
+        children, element = stack[-1]
+        child = next(children, None)
+        if child is None:
+            stack.pop()
+            if not stack:
+                break
+            tag = element.tag
+            if tag in _BLOCKS:
+                cut()
+                if tag == "pre":
+                    pre -= 1
+                tags.pop()
+            elif tag == "a":
+                depth -= 1
+            add(element.tail)
+            continue
+        tag = child.tag
+        if tag == "br":
+            pieces.append("\n" if pre else " ")
+            add(child.tail)
+            continue
+        if clutter(child) and guard.may_go(child):
+            if tag in _BLOCKS:
+                cut()
+            add(child.tail)
+            continue
+        if tag in _BLOCKS:
+            cut()
+            tags.append(tag if tag not in ("div", "section", "article", "main", "span") else "p")
+            pre += tag == "pre"
+        elif tag == "a":
+            depth += 1
+        add(child.text)
+        stack.append((child.iterchildren("*"), child))
+    cut()
+    return found
+
+
+class _Guard:
+    """Keeps what is called clutter and yet holds most of the page."""
+
+    def __init__(self, root: Any):
+        self._size = 0
+        self._root = root
+
+    def may_go(self, element: Any) -> bool:
+        if element.tag in _NEVER and element.tag != "aside":
+            return True
+        if next(element.iterdescendants("p", "li", "td", "h2", "h3"), None) is None:
+            return True
+        if not self._size:
+            self._size = len(self._root.text_content())
+        return len(element.text_content()) < 0.5 * self._size
+
+
+def _holds_page(form: Any) -> bool:
+    """Return whether a form is the frame of the whole page, as some servers make it."""
+    return sum(1 for _ in form.iterdescendants("p", "h1", "h2", "article", "main")) > 8
+
+
+def main_region(tree: Any) -> Any:
+    """Return the element that says it is the main part of the page, else its body."""
+    body = tree.find(".//body")
+    body = tree if body is None else body
+    for element in body.iterdescendants("main", "div", "section", "td"):
+        says_so = element.tag == "main" or element.get("role") == "main" or element.get("id") in _MAIN_IDS
+        if says_so and len(element.text_content().split()) > _FEW_WORDS:
+            return element
+    return body
+
+
+def chosen(blocks: list[Block], menus: list[bool]) -> list[Block]:
+    """Return the blocks that are text: not mere links, and headings only with something below them.
+
+    Args:
+        menus: for each block whether it is mere links, from `menus_among`.
+    """
+    kept: list[Block] = []
+    headings: list[Block] = []
+    for block, is_menu in zip(blocks, menus, strict=True):
+        if block.is_heading:
+            headings.append(block)
+        elif not is_menu and any(map(str.isalnum, block.text)):
+            kept.extend(headings[-3:])
+            headings.clear()
+            kept.append(block)
+    return kept
+
+
+def menus_among(blocks: list[Block]) -> list[bool]:
+    """Return for each block whether it is mere links: items of a list together, what is no item alone."""
+    verdicts: list[bool] = []
+    for is_item, run in groupby(blocks, lambda block: block.is_item):
+        group = list(run)
+        if is_item:
+            size, links = sum(len(b.text) for b in group), sum(b.links for b in group)
+            verdicts += [links > 0.6 * size and size < 80 * len(group)] * len(group)
+        else:
+            verdicts += [b.links > 0.6 * len(b.text) and len(b.text) < 200 for b in group]
+    return verdicts
+
+
+def body_of(blocks: list[Block]) -> Any:
+    """Return the blocks as a body in trafilatura's vocabulary, for its writers of text and Markdown."""
+    body = Element("body")
+    items: Any = None
+    for block in blocks:
+        if block.tag == "li":
+            if items is None:
+                items = SubElement(body, "list", rend="ul")
+            SubElement(items, "item").text = block.text
+            continue
+        items = None
+        if block.is_heading:
+            SubElement(body, "head", rend=block.tag).text = block.text
+        elif block.tag == "pre":
+            SubElement(body, "code").text = block.text
+        else:
+            SubElement(body, "quote" if block.tag == "blockquote" else "p").text = block.text
+    return body
