@@ -10,15 +10,16 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from planner import compare, comparison, questions, validate
-from planner.compute import RECOMPUTE
 from planner.errors import PlanError, near
+from planner.estimate.inputs import OPTIONS
 from planner.facts.hardware import ACCELERATORS
-from planner.inputs import OPTIONS
-from planner.measure import MeasureOptions, measure
-from planner.models import presets
+from planner.model.flops import RECOMPUTE
+from planner.model.shapes import presets
 from planner.plan import inputs_from, make_plan
-from planner.quantity import Answer
+from planner.report import compare, comparison, questions, validate
+from planner.report.quantity import Answer
+from tokenmill.plan_files import read_object, with_config
+from tokenmill.plan_measure import MeasureOptions, measure
 
 SUB_QUESTIONS = {
     "fit": "does it fit: memory per GPU by term, the largest model and micro-batch, the smallest change that makes it fit",
@@ -117,27 +118,17 @@ def _table(given: argparse.Namespace) -> dict[str, Any]:
         table.pop("parameters", None)
     if "parameters" in options:
         table.pop("model", None)
-    return {**table, **options}
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise PlanError(f"{path}: not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise PlanError(f"{path}: holds no JSON object")
-    return value
+    return with_config({**table, **options})
 
 
 def _budget(path: str | None) -> dict[str, Any] | None:
     """The budget, with the CPU time of the run beside it when the budget itself does not carry one."""
     if path is None:
         return None
-    budget = _read(path)
+    budget = read_object(path)
     summary = Path(path).with_name("summary.json")
     if "cpu_seconds" not in budget and summary.is_file():
-        tally = _read(str(summary))
+        tally = read_object(str(summary))
         passes = [p for p in tally.get("passes", []) if isinstance(p, dict)]
         seconds = tally.get("cpu_seconds") or sum(p.get("cpu_seconds") or 0.0 for p in passes)
         if seconds:
@@ -159,7 +150,7 @@ def _print(given: argparse.Namespace, answer: Answer) -> int:
 def _compare(given: argparse.Namespace) -> int:
     if len(given.files) != 2:
         raise PlanError("plan compare: takes two files, plan.json and measured.json")
-    found = compare.compare(_read(given.files[0]), _read(given.files[1]))
+    found = compare.compare(read_object(given.files[0]), read_object(given.files[1]))
     return _print(given, comparison.answer(found))
 
 

@@ -5,11 +5,11 @@ import pathlib
 
 import pytest
 
-from planner.examples import EXAMPLES, STEP_CHECKS, within
+from planner.estimate.scaling import facts as scaling_facts
 from planner.facts.hardware import ACCELERATORS
 from planner.facts.models import COUNTS
 from planner.facts.runs import RUNS, calendar_values
-from planner.scaling import facts as scaling_facts
+from planner.report.examples import EXAMPLES, STEP_CHECKS, within
 
 ANCHORS = pathlib.Path(__file__).resolve().parents[2] / "../shared/reference/planner_anchors.json"
 

@@ -1,12 +1,11 @@
 """Hugging Face configs give the counts of the models they belong to."""
 
-import json
-
 import pytest
 
 from planner.errors import PlanError
-from planner.hf_config import from_file, from_hf
-from planner.models import count, preset
+from planner.model.count import count
+from planner.model.hf_config import from_hf
+from planner.model.shapes import preset
 
 LLAMA3 = {
     "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
@@ -60,18 +59,6 @@ def test_an_architecture_not_known_is_refused_and_not_guessed():
 def test_a_config_without_a_needed_key_is_refused_by_its_name():
     with pytest.raises(PlanError, match="no 'intermediate_size'"):
         from_hf({k: v for k, v in LLAMA3.items() if k != "intermediate_size"})
-
-
-def test_a_config_file_is_read_and_a_broken_one_refused(tmp_path):
-    good = tmp_path / "config.json"
-    good.write_text(json.dumps(LLAMA3))
-    assert count(from_file(good)).total == 8030261248
-    bad = tmp_path / "bad.json"
-    bad.write_text("{")
-    with pytest.raises(PlanError, match="is not JSON"):
-        from_file(bad)
-    with pytest.raises(PlanError, match="cannot read"):
-        from_file(tmp_path / "absent.json")
 
 
 def test_an_unused_sliding_window_of_qwen_is_not_applied():

@@ -5,8 +5,7 @@ import itertools
 import pytest
 
 from planner.errors import PlanError
-from planner.hardware import accelerator
-from planner.layout import (
+from planner.estimate.layout import (
     RECOMPUTE,
     SearchSpace,
     bubble_of_ideal,
@@ -16,8 +15,9 @@ from planner.layout import (
     search,
     step_times,
 )
-from planner.memory import Layout, MemoryOptions, estimate
-from planner.models import preset
+from planner.estimate.memory import Layout, MemoryOptions, estimate
+from planner.model.device import accelerator
+from planner.model.shapes import preset
 
 H100 = accelerator("h100-sxm")
 LLAMA = preset("llama3-8b")

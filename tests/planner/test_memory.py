@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.activations import eager_coefficient, ideal_coefficient, layer_terms
 from planner.errors import PlanError
-from planner.examples import MEMORY_CHECKS
+from planner.estimate.activations import eager_coefficient, ideal_coefficient, layer_terms
+from planner.estimate.fitting import smallest_changes
+from planner.estimate.memory import Layout, MemoryOptions, checkpoint_bytes, estimate, largest_micro_batch
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
-from planner.fitting import smallest_changes
-from planner.hardware import accelerator
-from planner.memory import Layout, MemoryOptions, checkpoint_bytes, estimate, largest_micro_batch
-from planner.models import count, preset, presets
+from planner.model.count import count
+from planner.model.device import accelerator
+from planner.model.shapes import preset, presets
+from planner.report.examples import MEMORY_CHECKS
 from planner.units import GIB
 
 H100 = accelerator("h100-sxm")

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
-from planner.models import presets
-from planner.plan import default_batch, inputs_from, make_plan
-from planner.quantity import Interval
-from planner.questions import QUESTIONS, answer
+from planner.estimate.run import default_batch
+from planner.model.shapes import presets
+from planner.plan import inputs_from, make_plan
+from planner.report.quantity import Interval
+from planner.report.questions import QUESTIONS, answer
 from tests.planner.test_inputs import BUDGET, PLAN
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import PlanError
-from planner.hardware import accelerator
-from planner.models import preset
-from planner.serving import break_even_tokens, decode, experts_touched, kv_bytes_per_token
+from planner.estimate.serving import break_even_tokens, decode, experts_touched, kv_bytes_per_token
+from planner.model.device import accelerator
+from planner.model.shapes import preset
 
 H100 = accelerator("h100-sxm")
 

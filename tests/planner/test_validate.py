@@ -3,7 +3,7 @@
 import pathlib
 
 from planner.facts.runs import RUNS
-from planner.validate import coverage, failures, markdown, run_rows
+from planner.report.validate import coverage, failures, markdown, run_rows
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "planner-validation.md"
 
