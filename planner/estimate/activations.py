@@ -71,7 +71,7 @@ def mlp_width(c: ModelConfig) -> float:
     kept = 4 if c.gated else 2
     if c.moe is None:
         return kept * c.ffn
-    sparse = kept * c.moe.ffn * (c.moe.top_k + c.moe.shared)
+    sparse = kept * c.moe.active_width
     return sparse if c.moe.dense_layers < c.layers else kept * c.ffn
 
 

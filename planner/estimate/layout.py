@@ -14,20 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import PlanError, whole
-from planner.estimate.memory import Layout, MemoryOptions, device_terms, layers_per_stage, stages_divide
+from planner.estimate.memory import Layout, MemoryOptions, device_terms, stages_divide
+from planner.estimate.step_time import TIME_TERMS, bubble_of_ideal, bubble_share, step_times
 from planner.facts.optimizers import CONVENTIONS
 from planner.model.config import ModelConfig
 from planner.model.count import count
 from planner.model.device import Accelerator
-from planner.model.flops import gemm_intensity, token_flops
-
-SUSTAINED = 0.70
-"""Share of the best measured matmul that a whole layer sustains (norms, softmax, small kernels): an assumption, and
-the same for every layout, so it ranks but does not forecast."""
+from planner.model.flops import gemm_intensity
 
 RECOMPUTE = ("none", "selective-op", "full")
-TIME_TERMS = ("compute", "recompute", "pipeline bubble", "tensor-parallel traffic", "context-parallel traffic",
-              "pipeline traffic", "data-parallel traffic", "expert traffic")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,25 +56,6 @@ class Search:
     available: float
     leanest: Layout
     """The layout of least memory, fitting or not."""
-
-
-def bubble_share(stages: float, microbatches: float) -> float:
-    """Idle share of total time: (P - 1)/(M + P - 1) (GPipe and 1F1B, equal stages)."""
-    return (stages - 1) / (microbatches + stages - 1)
-
-
-def bubble_of_ideal(stages: float, microbatches: float, interleave: float = 1) -> float:
-    """Bubble relative to ideal time: (P - 1)/(V M) (Narayanan 2021; Llama 3 section 3.3.2)."""
-    return (stages - 1) / (interleave * microbatches)
-
-
-def ring_all_reduce_bytes(size: float, ranks: float) -> float:
-    """Bytes each rank sends for a ring all-reduce: 2 (n - 1)/n x size."""
-    return 2 * (ranks - 1) / ranks * size
-
-
-ZERO3_TRAFFIC = 1.5
-"""ZeRO-3 moves 1.5 x the bytes of plain data parallelism (ZeRO paper)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,85 +177,6 @@ def _evaluate(
     first = np.asarray(sum(device_terms(c, layout, options, True, n).values()))
     last = np.asarray(sum(device_terms(c, layout, options, False, n).values()))
     return _Block(np.maximum(first, last), step_times(c, device, layout, options, dtype))
-
-
-def step_times(
-    c: ModelConfig, device: Accelerator, layout: Layout, options: MemoryOptions, dtype: str = "bf16"
-) -> NDArray[np.float64]:
-    """Seconds per step by TIME_TERMS, one row per layout.
-
-    Traffic within a node uses the scale-up link, across nodes the network; tensor-parallel traffic is exposed, data-
-    parallel traffic hides behind the backward pass and only the rest of it counts.
-    """
-    flops = token_flops(c, options.seq, "causal", layout.recompute)
-    tokens = layout.micro_batch * options.seq / np.asarray(layout.cp, float)
-    step_tokens = tokens * layout.microbatches
-    speed = device.peak(dtype) * device.matmul_share * SUSTAINED * layout.tp * layout.pp
-    compute = step_tokens * flops.model / speed
-    recompute = step_tokens * flops.recompute / speed
-    bubble = (compute + recompute) * bubble_of_ideal(layout.pp, layout.microbatches, layout.interleave)
-    link, network = device.scale_up_bandwidth, device.network_bandwidth
-    hidden_bytes = 2.0 * tokens * c.hidden
-    layers = layers_per_stage(c.layers, layout.pp)
-    tp_bytes = 4 * ring_all_reduce_bytes(1.0, layout.tp) * hidden_bytes * layers * layout.microbatches
-    if layout.recompute == "full":
-        tp_bytes = tp_bytes * 1.5
-    cp_link = np.where(layout.tp * layout.cp <= device.per_node, link, network)
-    cp_bytes = (
-        3
-        * 2.0
-        * tokens
-        * 2
-        * c.kv_heads
-        * c.head_dim
-        / np.minimum(layout.tp, c.kv_heads)
-        * (layout.cp - 1)
-        * layers
-        * layout.microbatches
-    )
-    pp_bytes = np.where(np.asarray(layout.pp) > 1, 2 * hidden_bytes / layout.tp * layout.microbatches, 0.0)
-    model_group = layout.tp * layout.cp
-    pp_link = np.where(model_group * layout.pp <= device.per_node, link, network)
-    dp_seconds = _data_parallel_seconds(c, device, layout, model_group)
-    hidden = 2 / 3 * compute * np.where(np.asarray(layout.microbatches) > 1, 1 / np.asarray(layout.microbatches), 1.0)
-    hidden = np.where(np.asarray(layout.zero) == 3, compute, hidden)
-    ep_seconds = _expert_seconds(c, device, layout, hidden_bytes, layers)
-    terms = (compute, recompute, bubble, tp_bytes / link, cp_bytes / cp_link, pp_bytes / pp_link,
-             np.maximum(0.0, dp_seconds - hidden), ep_seconds)  # fmt: skip
-    return np.column_stack([np.broadcast_to(np.atleast_1d(t), np.atleast_1d(step_tokens).shape) for t in terms])
-
-
-def _data_parallel_seconds(
-    c: ModelConfig, device: Accelerator, layout: Layout, model_group: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Gradient reduction (and ZeRO-3 gathering) per step. With pipelining, ZeRO-2 and 3 repeat it per micro-batch."""
-    ranks = layout.dp * layout.cp
-    held = count(c).total / (layout.tp * layout.pp * np.maximum(layout.ep, 1) ** (1 if c.moe else 0))
-    traffic = ring_all_reduce_bytes(2.0 * held, ranks) * np.where(np.asarray(layout.zero) == 3, ZERO3_TRAFFIC, 1.0)
-    repeats = np.where((np.asarray(layout.zero) >= 2) & (np.asarray(layout.microbatches) > 1), layout.microbatches, 1)
-    within = model_group * layout.pp * layout.dp <= device.per_node
-    return np.asarray(traffic * repeats / np.where(within, device.scale_up_bandwidth, device.network_bandwidth))
-
-
-def _expert_seconds(
-    c: ModelConfig, device: Accelerator, layout: Layout, hidden_bytes: NDArray[np.float64], layers: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Four all-to-alls per sparse layer (dispatch and combine, forward and backward) when experts are spread."""
-    if c.moe is None:
-        return np.zeros_like(hidden_bytes)
-    away = (np.asarray(layout.ep) - 1) / np.asarray(layout.ep)
-    sent = (
-        4
-        * hidden_bytes
-        / layout.tp
-        * c.moe.top_k
-        * away
-        * layers
-        * layout.microbatches
-        * (1 - c.moe.dense_layers / c.layers)
-    )
-    inside = layout.tp * layout.ep <= device.per_node
-    return np.asarray(sent / np.where(inside, device.scale_up_bandwidth, device.network_bandwidth))
 
 
 def _pareto(memory: NDArray[np.float64], step: NDArray[np.float64], fits: NDArray[np.bool_]) -> list[int]:

@@ -16,7 +16,7 @@ from planner.estimate.activations import kept, layer_terms, logits_bytes
 from planner.facts.hardware import CONTEXT_GIB, FRAGMENTATION, NCCL_GIB
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
 from planner.model.config import ModelConfig
-from planner.model.count import ParameterCount, count, mlp_parameters
+from planner.model.count import ParameterCount, count, expert_parameters
 from planner.model.device import Accelerator
 from planner.units import GIB
 
@@ -178,18 +178,13 @@ def layers_per_stage(layers: int, stages: Numbers) -> Numbers:
     return np.where(layers % stages == 0, layers / stages, (layers + 2) / stages)
 
 
-def expert_parameters(c: ModelConfig) -> int:
-    """Weights of the routed experts of one sparse layer."""
-    return c.moe.experts * mlp_parameters(c, c.moe.ffn) if c.moe else 0
-
-
 def stage_parameters(c: ModelConfig, n: ParameterCount, layout: Layout, first: bool) -> StageParameters:
     """Parameters of one device of the first or the last stage. Norms, biases and routers are not tensor-sharded.
 
     With more than one stage a tied table is held by both ends. A sparse model's stage is taken as wholly sparse.
     """
     layers = layers_per_stage(c.layers, layout.pp)
-    experts = float(expert_parameters(c))
+    experts = float(c.moe.experts * expert_parameters(c)) if c.moe else 0.0
     sparse = 1 - c.moe.dense_layers / c.layers if c.moe else 0.0
     per_layer = (n.attention + n.mlp) / c.layers - experts * sparse
     unsharded = (n.norms + n.biases + n.router) / c.layers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import PlanError, not_negative, positive, whole
 from planner.model.config import ModelConfig
-from planner.model.count import count
+from planner.model.count import count, expert_parameters
 from planner.model.device import Accelerator
 from planner.units import HOUR
 
@@ -44,7 +44,7 @@ def experts_touched(c: ModelConfig, batch: int) -> float:
     if c.moe is None:
         return 1.0
     n = count(c)
-    routed = n.mlp - n.mlp_active + n.mlp_active * c.moe.top_k / (c.moe.top_k + c.moe.shared)
+    routed = (c.layers - c.moe.dense_layers) * c.moe.experts * expert_parameters(c)
     touched = 1 - (1 - c.moe.top_k / c.moe.experts) ** batch
     return min(1.0, (n.total - routed * (1 - touched)) / n.total)
 

@@ -23,8 +23,24 @@ class Experts:
     ffn: int
     shared: int = 0
     dense_layers: int = 0
-    """The first layers with an ordinary MLP of the model's `ffn`."""
+    """How many layers have an ordinary MLP of the model's `ffn` instead, wherever they stand."""
     router_bias: bool = False
+    expert_bias: bool = False
+    """Biases in every expert's products (gpt-oss)."""
+    shared_ffn: int = 0
+    """Width of the shared MLP in all; zero means `shared` times `ffn`."""
+    shared_gate: bool = False
+    """A sigmoid gate on the shared MLP (Qwen2-MoE)."""
+
+    @property
+    def shared_width(self) -> int:
+        """Width of what every token passes besides its experts."""
+        return self.shared_ffn or self.shared * self.ffn
+
+    @property
+    def active_width(self) -> int:
+        """MLP width that one token passes."""
+        return self.top_k * self.ffn + self.shared_width
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +88,11 @@ class ModelConfig:
     """Sliding-window width of local layers; zero means all layers see the whole sequence."""
     global_every: int = 0
     """With a window: every n-th layer is global; zero means none is."""
+    global_layers: int = -1
+    """With a window: how many layers are global, where a config lists them; -1 means by `global_every`."""
+    head_bias: bool = False
+    sinks: bool = False
+    """One learned attention sink per head (gpt-oss)."""
     moe: Experts | None = None
     mla: LatentAttention | None = None
     source: str = ""
@@ -119,4 +140,5 @@ class ModelConfig:
         if not self.window:
             return self.layers, 0
         full = self.layers // self.global_every if self.global_every else 0
+        full = self.global_layers if self.global_layers >= 0 else full
         return full, self.layers - full

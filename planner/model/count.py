@@ -65,6 +65,14 @@ def mlp_parameters(c: ModelConfig, ffn: int) -> int:
     return (3 if c.gated else 2) * c.hidden * ffn
 
 
+def expert_parameters(c: ModelConfig) -> int:
+    """Parameters of one routed expert; zero for a dense model."""
+    if c.moe is None:
+        return 0
+    bias = (2 if c.gated else 1) * c.moe.ffn + c.hidden if c.moe.expert_bias else 0
+    return mlp_parameters(c, c.moe.ffn) + bias
+
+
 def norm_parameters(c: ModelConfig) -> int:
     """Norm weights of one layer: `norms_per_layer` over hidden, q/k norms, and MLA's two latent norms."""
     per_norm = NORM_WIDTHS[c.norm]
@@ -79,13 +87,13 @@ def bias_parameters(c: ModelConfig) -> int:
     """Biases of one layer (router biases apart)."""
     qkv = (c.heads + 2 * c.kv_heads) * c.head_dim if c.qkv_bias else 0
     mlp = (2 if c.gated else 1) * c.ffn + c.hidden if c.mlp_bias else 0
-    return qkv + (c.hidden if c.out_bias else 0) + mlp
+    return qkv + (c.hidden if c.out_bias else 0) + (c.heads if c.sinks else 0) + mlp
 
 
 def count(c: ModelConfig) -> ParameterCount:
     """Exact parameters of `c` by component.
 
-    Checked against 26 published models (planner/facts/models.py), difference zero.
+    Checked against published models (planner/facts/models.py and configs.py), difference zero.
     """
     table = c.vocab * c.hidden
     per_norm = NORM_WIDTHS[c.norm]
@@ -93,11 +101,11 @@ def count(c: ModelConfig) -> ParameterCount:
     router = biases = 0
     if c.moe is not None:
         sparse = c.layers - c.moe.dense_layers
-        one = mlp_parameters(c, c.moe.ffn)
+        one, shared = expert_parameters(c), mlp_parameters(c, c.moe.shared_width)
         dense = c.moe.dense_layers * mlp_parameters(c, c.ffn)
-        mlp = dense + sparse * (c.moe.experts + c.moe.shared) * one
-        active = dense + sparse * (c.moe.top_k + c.moe.shared) * one
-        router = sparse * c.hidden * c.moe.experts
+        mlp = dense + sparse * (c.moe.experts * one + shared)
+        active = dense + sparse * (c.moe.top_k * one + shared)
+        router = sparse * c.hidden * (c.moe.experts + (1 if c.moe.shared_gate else 0))
         biases = sparse * c.moe.experts if c.moe.router_bias else 0
     return ParameterCount(
         embedding=table,
@@ -107,7 +115,7 @@ def count(c: ModelConfig) -> ParameterCount:
         mlp_active=active,
         router=router,
         norms=c.layers * norm_parameters(c) + c.hidden * per_norm * (2 if c.embedding_norm else 1),
-        biases=biases + c.layers * bias_parameters(c),
+        biases=biases + c.layers * bias_parameters(c) + (c.vocab if c.head_bias else 0),
         head=0 if c.tied else table,
         tied=c.tied,
     )

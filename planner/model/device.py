@@ -28,6 +28,8 @@ class Accelerator:
     matmul_share: float
     """Best measured matmul over the dense peak: no MFU can be above it."""
     source: str
+    fast_attention: bool = False
+    """Hopper and newer: attention kernels reach a smaller share of a peak that grew faster than they did."""
 
     def peak(self, dtype: str) -> float:
         """Dense FLOP/s in `dtype`. Raises PlanError where the device has no such unit."""
@@ -41,6 +43,9 @@ class Accelerator:
     def ridge(self, dtype: str) -> float:
         """FLOP per byte above which a kernel can be compute-bound: peak / memory bandwidth."""
         return self.peak(dtype) / self.memory_bandwidth
+
+
+FAST_ATTENTION = ("h100", "h200", "h800", "h20", "gh200", "b200", "b300", "gb200", "gb300", "mi3")
 
 
 def accelerator(name: str) -> Accelerator:
@@ -69,6 +74,7 @@ def _from_row(key: str, row: dict[str, Any]) -> Accelerator:
         watts=row["watts"],
         matmul_share=measured / against if measured else best_matmul_share(),
         source=row["source"],
+        fast_attention=key.startswith(FAST_ATTENTION),
     )
 
 

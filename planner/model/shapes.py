@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from planner.errors import PlanError, near
+from planner.facts.configs import CONFIGS_HF
 from planner.facts.models import CONFIGS, COUNTS
 from planner.model.config import Experts, LatentAttention, ModelConfig
+from planner.model.hf_config import from_hf
 from planner.units import big
 
 
 def preset(name: str) -> ModelConfig:
     """A published model by name. Raises PlanError with near names."""
     key = name.lower()
+    if key in CONFIGS_HF:
+        return from_hf(CONFIGS_HF[key][0], key)
     if key not in CONFIGS:
-        raise PlanError(f"model: {name!r} is unknown{near(key, CONFIGS)} (or give a Hugging Face config.json)")
+        raise PlanError(f"model: {name!r} is unknown{near(key, presets())} (or give a Hugging Face config.json)")
     row: dict[str, Any] = dict(CONFIGS[key])
     moe = Experts(**row.pop("moe")) if "moe" in row else None
     mla = LatentAttention(**row.pop("mla")) if "mla" in row else None
@@ -23,7 +27,7 @@ def preset(name: str) -> ModelConfig:
 
 def presets() -> list[str]:
     """Names of all published models known here."""
-    return list(CONFIGS)
+    return sorted([*CONFIGS, *CONFIGS_HF])
 
 
 def shape_for(parameters: float, vocab: int = 128256, seq: int = 4096, name: str = "") -> ModelConfig:

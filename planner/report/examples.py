@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.estimate import activations, duration, layout, memory, reliability, repetition, scaling, vocabulary
+from planner.estimate import (
+    activations,
+    duration,
+    memory,
+    reliability,
+    repetition,
+    scaling,
+    step_time,
+    vocabulary,
+)
 from planner.estimate.serving import decode_intensity
 from planner.facts import hardware as hardware_facts
 from planner.facts.failures import RATES
@@ -136,10 +145,10 @@ EXAMPLES: tuple[Example, ...] = (
     Example("ai_decode", "decode intensity at batch 1", 1.0, 1e-9, lambda: decode_intensity(1), "scaling-book (P)"),
     Example("flash", "scores that flash attention never writes, MiB", 96, 1e-9, lambda: activations.score_matrix_bytes(4, 12, 1024) / 2**20, "design notes (P)"),
     Example("attn_share", "attention over 6 N, Llama 3 405B at 8k", 0.083338, 1e-4, lambda: compute.attention_share(126, 16384, 8192, 405853388800), "PaLM formula (C)"),
-    Example("bubble", "bubble share, P 4, M 32", 0.0857143, 1e-5, lambda: layout.bubble_share(4, 32), "design notes (P)"),
-    Example("bubble2", "bubble of ideal, P 16, M 16", 0.9375, 1e-9, lambda: layout.bubble_of_ideal(16, 16), "Llama 3 sec 3.3.2 (P)"),
-    Example("allreduce", "ring all-reduce of 8.03e9 bf16 on 8, GB", 28.105, 1e-3, lambda: layout.ring_all_reduce_bytes(2 * 8.03e9, 8) / GB, "standard (R)"),
-    Example("zero3_comm", "ZeRO-3 traffic over data parallel", 1.5, 1e-9, lambda: layout.ZERO3_TRAFFIC, "ZeRO paper (P)"),
+    Example("bubble", "bubble share, P 4, M 32", 0.0857143, 1e-5, lambda: step_time.bubble_share(4, 32), "design notes (P)"),
+    Example("bubble2", "bubble of ideal, P 16, M 16", 0.9375, 1e-9, lambda: step_time.bubble_of_ideal(16, 16), "Llama 3 sec 3.3.2 (P)"),
+    Example("allreduce", "ring all-reduce of 8.03e9 bf16 on 8, GB", 28.105, 1e-3, lambda: step_time.ring_all_reduce_bytes(2 * 8.03e9, 8) / GB, "standard (R)"),
+    Example("zero3_comm", "ZeRO-3 traffic over data parallel", 1.5, 1e-9, lambda: step_time.ZERO3_TRAFFIC, "ZeRO paper (P)"),
     Example("mtbf", "Llama 3 MTBF, hours", 3.09308, 1e-5, lambda: reliability.job_mtbf(54 * 16384 / 419, 16384) / HOUR, "Llama 3 sec 3.3.4 (P)"),
     Example("mtbf_gpu", "GPU-days per interruption", 2111.54, 1e-4, lambda: RATES[0].gpu_days, "computed (C)"),
     Example("young", "Young interval, delta 60 s, minutes", 19.266, 1e-3, lambda: float(reliability.young(60, LLAMA3_MTBF)) / MINUTE, "Young 1974 (S)"),

@@ -8,14 +8,11 @@ from planner.errors import PlanError
 from planner.estimate.layout import (
     RECOMPUTE,
     SearchSpace,
-    bubble_of_ideal,
-    bubble_share,
     divisors,
-    ring_all_reduce_bytes,
     search,
-    step_times,
 )
 from planner.estimate.memory import Layout, MemoryOptions, estimate
+from planner.estimate.step_time import bubble_of_ideal, bubble_share, ring_all_reduce_bytes, step_times
 from planner.model.device import accelerator
 from planner.model.shapes import preset
 

@@ -1,0 +1,51 @@
+"""The free factors of the model of step time, fitted to published rows (`benchmarks/fit_planner.py`), and its constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TimeFactors:
+    """What hardware and software make of the counted work. Each is one number for all runs.
+
+    `gemm`, `attention`, `attention_hopper` and `experts` are shares, `elementwise` a multiple of the counted traffic,
+    `link` and `exposed` shares, `straggle` a slowdown per doubling of nodes, `fp8` a speed-up of the body's matrix
+    products, `calendar` the log of what a large job's calendar costs beyond failures.
+    """
+
+    gemm: float = 0.90
+    """Of the best matmul measured on the device, what the matrix products of a model reach."""
+    attention: float = 0.55
+    """Of the dense peak, what the causal half of attention reaches on devices before Hopper."""
+    attention_hopper: float = 0.40
+    """The same on Hopper and newer, whose peak grew more than attention kernels did."""
+    elementwise: float = 2.5
+    """Memory traffic of norms, activations, rotary, residuals and casts over the fused minimum."""
+    link: float = 0.70
+    """Of a link's line rate, what a collective reaches."""
+    exposed: float = 0.15
+    """Share of overlappable traffic that is not hidden: launch gaps, interference with the matrix products."""
+    straggle: float = 0.012
+    fp8: float = 1.5
+    experts: float = 0.60
+    """Speed of the grouped products of experts, with routing and permutation, against dense ones."""
+    calendar: float = 0.12
+
+
+FITTED = TimeFactors()
+
+TILE = 128
+"""Rows and columns below which a matrix product no longer fills the device: efficiency 1 / (1 + 128/m + 128/n)."""
+LAUNCH_SECONDS = 40 * 5e-6
+"""Forward and backward of a layer launch about 40 kernels at 5 us; small layers are bound by this."""
+COLLECTIVE_SECONDS = 15e-6
+"""Start-up of one collective and doubling of ranks."""
+ATTENTION_BACKWARD = 3.5
+"""Flash attention's forward has two products, its backward five: 7/2 of the forward in all (FlashAttention-2)."""
+LOGIT_PASSES = 2.0
+"""Each byte that a loss keeps of the logits is written and read once."""
+OPTIMIZER_BYTES = 32.0
+"""AdamW reads master, moments and gradient and writes master, moments and weights: about 32 bytes a parameter."""
+EXPERT_TRAFFIC_EXPOSED = 0.5
+"""All-to-all that computation of another micro-batch does not hide: half (DeepSeek-V3 hides nearly all, most none)."""
