@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import not_negative, positive
-from planner.facts.failures import RATES
+from planner.facts.failures import RATES, STORAGE_PER_GPU
 
 Numbers = Any
 
@@ -123,3 +123,9 @@ def poisson_interval(events: int, exposure: float) -> tuple[float, float]:
     low = events * (1 - 1 / (9 * events) - 1.96 / (3 * math.sqrt(events))) ** 3
     high = (events + 1) * (1 - 1 / (9 * (events + 1)) + 1.96 / (3 * math.sqrt(events + 1))) ** 3
     return exposure / high, exposure / low
+
+
+def planned_goodput(parameters: float, gpus: float, mtbf: float, restart: float = 600.0) -> float:
+    """Goodput at the best checkpoint interval: 14 bytes a parameter, storage as BLOOM had, ten minutes to restart."""
+    stall = 14 * parameters / (STORAGE_PER_GPU * gpus)
+    return float(goodput(best_interval(stall, mtbf), stall, mtbf, restart))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from planner.errors import PlanError
 from planner.estimate.data import DataAnswer, data_answer
+from planner.estimate.defaults import batch_sequences
 from planner.estimate.fitting import Change, largest_model, smallest_changes
 from planner.estimate.inputs import PlanInputs
 from planner.estimate.layout import RECOMPUTE, Search, SearchSpace, search
@@ -82,14 +83,8 @@ def _failure_days(i: PlanInputs) -> float:
 
 
 def default_batch(inputs: PlanInputs) -> int:
-    """Sequences per step when none is given: about 4M tokens (LLaMA to Llama 3), less for short runs (20,000 steps,
-    at least 0.25M tokens, GPT-3's smallest is 0.5M), rounded to a power of two per GPU so that layouts divide it."""
-    tokens = inputs.tokens or 4e6 * 20_000
-    target = min(4e6, max(tokens / 20_000, 0.25e6)) / inputs.seq / inputs.gpus
-    per_gpu = 1
-    while per_gpu * 1.5 < target:
-        per_gpu *= 2
-    return per_gpu * inputs.gpus
+    """Sequences per step when none is given (see `batch_sequences`)."""
+    return batch_sequences(inputs.tokens, inputs.seq, inputs.gpus)
 
 
 def memory_options(i: PlanInputs) -> MemoryOptions:

@@ -127,10 +127,10 @@ def _compute(s: _Step) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
     head = 6 * s.tokens * table / tp / (s.matmul_speed / small)
     short_end = (np.asarray(lay.pp) > 1) & (c.layers % np.asarray(lay.pp) != 0)
     head = np.maximum(0.0, head - np.where(short_end, gemm / s.layers, 0.0))
-    reach = s.factors.attention_hopper if s.device.fast_attention else s.factors.attention
+    reach = s.factors.attention_hopper if s.device.recent else s.factors.attention
     pairs = attention_flops(c, s.options.seq, "causal" if s.options.flash else "full")
     attention = facts.ATTENTION_BACKWARD * pairs * s.tokens * share / tp / (s.peak * reach)
-    traffic = s.factors.elementwise * elementwise_bytes(c) * s.options.bytes_each / 2
+    traffic = (s.factors.elementwise * elementwise_bytes(c) + permuted_bytes(c)) * s.options.bytes_each / 2
     if not s.options.flash:
         traffic = traffic + 8 * s.options.bytes_each * c.heads * s.options.seq
     elementwise = traffic * s.tokens * s.layers / tp / s.device.memory_bandwidth
@@ -141,10 +141,14 @@ def _compute(s: _Step) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
 
 def elementwise_bytes(c: ModelConfig) -> float:
     """Bytes per token and layer that fused norms, residuals, rotary and activations move, forward and backward, 16-bit."""
-    kept = c.ffn if c.moe is None else c.moe.active_width + 2 * (c.moe.top_k + c.moe.shared) * c.hidden
-    mlp = (3 if c.gated else 2) * kept
+    mlp = (3 if c.gated else 2) * (c.ffn if c.moe is None else c.moe.active_width)
     attention = 2 * (c.query_width + (c.kv_heads * c.head_dim if c.mla is None else c.query_width))
     return 3 * 2.0 * (10 * c.hidden + attention + mlp)
+
+
+def permuted_bytes(c: ModelConfig) -> float:
+    """Bytes per token and layer to sort tokens by expert and back, each copy read and written, forward and backward."""
+    return 0.0 if c.moe is None else 2.0 * 8 * c.moe.top_k * c.hidden * (1 - c.moe.dense_layers / c.layers)
 
 
 def _recompute(s: _Step, gemm: Numbers, attention: Numbers, elementwise: Numbers) -> Numbers:
@@ -180,20 +184,27 @@ def _exposed(traffic: Numbers, work: Numbers, leak: float) -> Numbers:
 
 
 def _expert_traffic(s: _Step, hidden: Numbers) -> Numbers:
-    """Four all-to-alls per sparse layer (dispatch and combine, forward and backward) when experts are spread."""
+    """Four all-to-alls per sparse layer (dispatch and combine, forward and backward) when experts are spread.
+
+    Within a node a token is sent to each of its experts, across nodes once to each of a few nodes.
+    """
     if s.c.moe is None:
         return 0.0 * hidden
     ep = np.asarray(s.layout.ep, float)
+    spread = s.layout.tp * ep
+    inside = spread <= s.device.per_node
+    copies = np.where(inside, s.c.moe.top_k, np.minimum(facts.EXPERT_NODES, s.c.moe.top_k))
     sparse = 1 - s.c.moe.dense_layers / s.c.layers
-    sent = 4 * hidden / s.layout.tp * s.c.moe.top_k * (ep - 1) / ep * s.layers * sparse
-    return facts.EXPERT_TRAFFIC_EXPOSED * sent / s.link(s.layout.tp * ep)
+    sent = 4 * hidden / s.layout.tp * copies * (ep - 1) / ep * s.layers * sparse
+    return s.factors.dispatch * sent / s.link(spread)
 
 
 def _data_traffic(s: _Step, work: Numbers, micro: Numbers) -> Numbers:
     """Seconds per step of gradient reduction and ZeRO-3 gathering that the step does not hide.
 
-    A group that spans nodes uses the network cards of all its members on a node together (scaling-book, GPUs). ZeRO-2
-    and 3 repeat their traffic per micro-batch; plain data parallelism reduces once, behind the last backward pass.
+    A group that spans nodes uses the network cards of all its members on a node together (scaling-book, GPUs). ZeRO-3
+    repeats its traffic per micro-batch and ZeRO-2 the reducing half of it; ZeRO-1 and plain data parallelism reduce
+    once, behind the last backward pass.
     """
     c, lay, zero = s.c, s.layout, np.asarray(s.layout.zero)
     experts = c.moe.experts * expert_parameters(c) * (c.layers - c.moe.dense_layers) if c.moe else 0
@@ -207,7 +218,7 @@ def _data_traffic(s: _Step, work: Numbers, micro: Numbers) -> Numbers:
     rate = s.factors.link * np.where(inside, s.device.scale_up_bandwidth, pooled)
     start = 3 * s.layers * facts.COLLECTIVE_SECONDS * np.log2(np.maximum(ranks, 1) + 1)
     once = np.where(ranks > 1, traffic / rate + start, 0.0)
-    repeats = np.where(zero >= 2, micro, 1.0)
+    repeats = np.where(zero == 3, micro, np.where(zero == 2, (1 + micro) / 2, 1.0))
     beside = np.where(zero == 3, work, 2 / 3 * work)
     return repeats * _exposed(once, beside, s.factors.exposed)
 

@@ -10,17 +10,17 @@ class TimeFactors:
     """What hardware and software make of the counted work. Each is one number for all runs.
 
     `gemm`, `attention`, `attention_hopper` and `experts` are shares, `elementwise` a multiple of the counted traffic,
-    `link` and `exposed` shares, `straggle` a slowdown per doubling of nodes, `fp8` a speed-up of the body's matrix
-    products, `calendar` the log of what a large job's calendar costs beyond failures.
+    `link`, `exposed` and `dispatch` shares, `straggle` a slowdown per doubling of nodes, `fp8` a speed-up of the body's
+    matrix products, `calendar` a log of time.
     """
 
     gemm: float = 0.90
     """Of the best matmul measured on the device, what the matrix products of a model reach."""
-    attention: float = 0.55
+    attention: float = 0.50
     """Of the dense peak, what the causal half of attention reaches on devices before Hopper."""
-    attention_hopper: float = 0.40
+    attention_hopper: float = 0.33
     """The same on Hopper and newer, whose peak grew more than attention kernels did."""
-    elementwise: float = 2.5
+    elementwise: float = 2.8
     """Memory traffic of norms, activations, rotary, residuals and casts over the fused minimum."""
     link: float = 0.70
     """Of a link's line rate, what a collective reaches."""
@@ -28,12 +28,19 @@ class TimeFactors:
     """Share of overlappable traffic that is not hidden: launch gaps, interference with the matrix products."""
     straggle: float = 0.012
     fp8: float = 1.5
-    experts: float = 0.60
+    experts: float = 0.65
     """Speed of the grouped products of experts, with routing and permutation, against dense ones."""
-    calendar: float = 0.12
+    dispatch: float = 0.3
+    """Share of the experts' all-to-all that is not hidden: DeepSeek-V3 hides nearly all of it, most none."""
+    calendar: float = 0.20
+    """Log of what the calendar of 1,024 GPUs and more costs beyond failures, on devices before Hopper (runs to 2023)."""
+    calendar_hopper: float = 0.15
+    """The same on Hopper and newer: later software, and people who had done it before."""
 
 
-FITTED = TimeFactors()
+FITTED = TimeFactors(
+    gemm=0.9427, attention=0.3799, attention_hopper=0.2666, elementwise=3.631, link=0.7644, exposed=0.4205, straggle=0.009622, fp8=1.737, experts=0.4576, dispatch=0.3196, calendar=0.3453, calendar_hopper=0.1466,
+)  # fmt: skip
 
 TILE = 128
 """Rows and columns below which a matrix product no longer fills the device: efficiency 1 / (1 + 128/m + 128/n)."""
@@ -47,5 +54,5 @@ LOGIT_PASSES = 2.0
 """Each byte that a loss keeps of the logits is written and read once."""
 OPTIMIZER_BYTES = 32.0
 """AdamW reads master, moments and gradient and writes master, moments and weights: about 32 bytes a parameter."""
-EXPERT_TRAFFIC_EXPOSED = 0.5
-"""All-to-all that computation of another micro-batch does not hide: half (DeepSeek-V3 hides nearly all, most none)."""
+EXPERT_NODES = 4
+"""Nodes a token is sent to at most, once each, and spread over NVLink there (DeepSeek-V3 section 3.2.2, DeepEP)."""

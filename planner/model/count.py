@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planner.model.config import NORM_WIDTHS, ModelConfig
 
@@ -90,6 +91,7 @@ def bias_parameters(c: ModelConfig) -> int:
     return qkv + (c.hidden if c.out_bias else 0) + (c.heads if c.sinks else 0) + mlp
 
 
+@lru_cache(maxsize=4096)
 def count(c: ModelConfig) -> ParameterCount:
     """Exact parameters of `c` by component.
 

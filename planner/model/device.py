@@ -28,8 +28,8 @@ class Accelerator:
     matmul_share: float
     """Best measured matmul over the dense peak: no MFU can be above it."""
     source: str
-    fast_attention: bool = False
-    """Hopper and newer: attention kernels reach a smaller share of a peak that grew faster than they did."""
+    recent: bool = False
+    """Hopper and newer (and AMD's of that time): attention reaches a smaller share of a peak that grew faster, runs are later."""
 
     def peak(self, dtype: str) -> float:
         """Dense FLOP/s in `dtype`. Raises PlanError where the device has no such unit."""
@@ -45,7 +45,7 @@ class Accelerator:
         return self.peak(dtype) / self.memory_bandwidth
 
 
-FAST_ATTENTION = ("h100", "h200", "h800", "h20", "gh200", "b200", "b300", "gb200", "gb300", "mi3")
+RECENT = ("h100", "h200", "h800", "h20", "gh200", "b200", "b300", "gb200", "gb300", "mi3")
 
 
 def accelerator(name: str) -> Accelerator:
@@ -60,7 +60,7 @@ def accelerator(name: str) -> Accelerator:
 
 
 def _from_row(key: str, row: dict[str, Any]) -> Accelerator:
-    link = row["link_gb_s"] or row.get("ici_gb_s") or 0.5 * 64
+    link = row["link_gb_s"] or 2 * row.get("ici_gb_s", 0) or 0.5 * 64  # a ring on one torus axis uses both directions
     measured, against = MATMUL_MEASURED.get(key, (0.0, 1.0))
     return Accelerator(
         name=key,
@@ -74,13 +74,13 @@ def _from_row(key: str, row: dict[str, Any]) -> Accelerator:
         watts=row["watts"],
         matmul_share=measured / against if measured else best_matmul_share(),
         source=row["source"],
-        fast_attention=key.startswith(FAST_ATTENTION),
+        recent=key.startswith(RECENT),
     )
 
 
 def best_matmul_share() -> float:
-    """The highest measured matmul share of any device (A100: 0.87); the bound where a device has no measurement."""
-    return max(measured / peak for measured, peak in MATMUL_MEASURED.values())
+    """The highest measured matmul share of any GPU (A100: 0.87); the bound where a device has no measurement."""
+    return max(measured / peak for name, (measured, peak) in MATMUL_MEASURED.items() if not name.startswith("tpu"))
 
 
 def custom(peak_flops: float, memory_bytes: float, dtype: str = "bf16", name: str = "custom") -> Accelerator:
