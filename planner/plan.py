@@ -20,7 +20,7 @@ from planner.report.quantity import Answer, Section
 
 __all__ = ["OPTIONS", "Plan", "PlanError", "PlanInputs", "inputs_from", "make_plan"]
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Plan(RunEstimate):
             "inputs": _inputs_dict(self.inputs),
             "conventions": sections.conventions(self),
             **{k: v for k, v in self.answer().as_dict().items() if k != "question"},
+            "fits": self.fit.memory.fits,
+            "deadline_chances": [{"gpus": n, "chance_share": c} for n, c in self.on_time],
             "layout_chosen": _layout_dict(self.fit.memory.layout),
             "memory_terms_bytes": {k: dict(v) for k, v in self.fit.memory.stages.items()},
             "explain": self.answer().explanations(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import textwrap
 import tomllib
@@ -69,7 +70,12 @@ def add_parser(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Answer the question. Bad input is one line on stderr and 2."""
     try:
-        return _answer(given)
+        code = _answer(given)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except PlanError as error:
         print(f"tokenmill: {error}", file=sys.stderr)
         return 2

@@ -9,42 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.estimate.forecast import calendar
 from planner.estimate.memory import Layout
 from planner.estimate.reliability import job_mtbf, planned_goodput, rate_distribution
 from planner.estimate.rows import Case, layout_of, options_of
 from planner.estimate.step_time import step_times
-from planner.facts.step_time import FITTED, TimeFactors
+from planner.facts.step_time import BETWEEN, FITTED, NAMES, PRIOR_SPREAD, SPREAD, WITHIN, TimeFactors
 from planner.model.count import count
-from planner.model.device import Accelerator
 
 Array = NDArray[np.float64]
 
-NAMES = tuple(f.name for f in fields(TimeFactors))
-PRIOR_SPREAD = {
-    "gemm": 0.08, "attention": 0.2, "attention_hopper": 0.2, "elementwise": 0.2, "link": 0.2, "exposed": 0.4,
-    "straggle": 0.4, "fp8": 0.15, "experts": 0.5, "dispatch": 0.7, "calendar": 0.3, "calendar_hopper": 0.5,
-}  # fmt: skip
-"""Standard deviation of each factor's log before the rows are seen: what measured kernels and links spread over."""
-SPREAD = {
-    "attention": 0.30, "attention_hopper": 0.30, "elementwise": 0.25, "link": 0.20, "exposed": 0.40, "straggle": 0.5,
-    "fp8": 0.15, "experts": 0.40, "dispatch": 1.00, "calendar": 0.65,
-    "calendar_hopper": 2.2,
-}  # fmt: skip
-"""Standard deviation of a factor's log from family to family: code bases differ in their kernels, sites in their calendar."""
-WITHIN, BETWEEN = 0.10, 0.15
-"""Standard deviation of a row's log within its family, and of a family's offset in everything."""
 TAIL = 4.0
 """Degrees of freedom: a family far off counts less."""
-
-
-def scale(gpus: float) -> float:
-    """How much of a calendar a job of this size has: none on a node, all from 1,024 GPUs, smooth between."""
-    return min(1.0, max(0.0, math.log(gpus / 8) / math.log(128)))
 
 
 def predicted(case: Case, layout: Layout, factors: TimeFactors) -> float:
@@ -55,11 +36,6 @@ def predicted(case: Case, layout: Layout, factors: TimeFactors) -> float:
     if not case.calendar:
         return seconds
     return seconds * calendar(case.device, case.gpus, factors) / typical_goodput(case)
-
-
-def calendar(device: Accelerator, gpus: float, factors: TimeFactors = FITTED) -> float:
-    """Calendar over step time beyond failures: ramps, evaluation, repeated steps, waiting for people; 1 on one node."""
-    return math.exp((factors.calendar_hopper if device.recent else factors.calendar) * scale(gpus))
 
 
 def typical_goodput(case: Case) -> float:

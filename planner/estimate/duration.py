@@ -79,10 +79,12 @@ def ramp_steps(schedule: Sequence[tuple[float, float]]) -> float:
 
 @dataclass(frozen=True)
 class Move:
-    """One of the four ways to shorten a run, and the factor that would meet a target."""
+    """One of the four ways to shorten a run: the quantity now, and what it must be for the target."""
 
     name: str
-    change: str
+    unit: str
+    now: float
+    then: float
     changes_model: bool
     possible: bool
     note: str
@@ -104,12 +106,16 @@ def four_moves(
     """
     ratio = positive("days now", days_now) / positive("days wanted", days_wanted)
     needed = utilisation * ratio
+    reach = (
+        "same model, smaller bill"
+        if needed <= ceiling
+        else f"above {ceiling:.2f}, the best published for this kind of run"
+    )
     return (
-        Move("fewer tokens", f"{tokens / ratio:.3g} instead of {tokens:.3g}", True, True, "a less trained model"),
-        Move("fewer parameters", f"{parameters / ratio:.3g} instead of {parameters:.3g}", True, True, "a smaller model"),
-        Move("more GPUs", f"{_ceil(gpus * ratio):,} instead of {gpus:,}", False, True, "same GPU-hours if MFU holds, and it falls"),
-        Move("more MFU", f"{needed:.2f} instead of {utilisation:.2f}", False, needed <= ceiling,
-             "same model, smaller bill" if needed <= ceiling else f"above {ceiling:.2f}, the best published for this kind of run"),
+        Move("fewer tokens", "tokens", tokens, tokens / ratio, True, True, "a less trained model"),
+        Move("fewer parameters", "parameters", parameters, parameters / ratio, True, True, "a smaller model"),
+        Move("more GPUs", "gpus", gpus, _ceil(gpus * ratio), False, True, "same GPU-hours if MFU holds, and it falls"),
+        Move("more MFU", "share", utilisation, needed, False, needed <= ceiling, reach),
     )  # fmt: skip
 
 

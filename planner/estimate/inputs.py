@@ -64,6 +64,8 @@ class PlanInputs:
     failure_rate: Range | None = None
     pue: float = 1.1
     deadline: float | None = None
+    checkpoint_hours: float | None = None
+    """A checkpoint interval that is given, in hours; None means the best."""
     served_tokens: float | None = None
     samples: int = 10_000
     seed: int = 0
@@ -199,6 +201,7 @@ OPTIONS: dict[str, Option] = {
     "failed_runs": Option(_not_negative, "failed and repeated runs as a share of the main run's GPU-hours"),
     "storage": Option(_positive, "checkpoint bandwidth of the whole job, GB/s"),
     "restart": Option(_range, "minutes from a failure to training again, LOW:HIGH"),
+    "checkpoint_hours": Option(_positive, "hours between checkpoints, when it is not the best interval"),
     "failure_rate": Option(_range, "GPU-days per interruption, LOW:HIGH"),
     "pue": Option(_positive, "power usage effectiveness of the site"),
     "deadline": Option(_positive, "days the run may take"),

@@ -1,8 +1,7 @@
 """Search over parallel layouts: what fits, what is fastest, and what binds.
 
-Every admissible (tp, pp, cp, ep, ZeRO, micro-batch, recompute) is evaluated at once in numpy arrays. The step time
-is a ranking model, not a forecast: compute at a sustained matmul share, the pipeline bubble, and the communication
-that compute cannot hide (Llama 3 section 3.3.2; jax-ml/scaling-book). Its terms are the reasons given for a layout.
+Every admissible (tp, pp, cp, ep, ZeRO, micro-batch, recompute) is evaluated at once in numpy arrays by the step time
+that forecasts are made of (planner/estimate/step_time.py); its terms are the reasons given for a layout.
 """
 
 from __future__ import annotations
@@ -21,6 +20,9 @@ from planner.model.config import ModelConfig
 from planner.model.count import count
 from planner.model.device import Accelerator
 from planner.model.flops import gemm_intensity
+
+WORK = ("matrix products", "attention", "elementwise", "logits", "optimizer step")
+"""Terms that no layout avoids."""
 
 RECOMPUTE = ("none", "selective-op", "full")
 
@@ -98,6 +100,11 @@ def _shapes(c: ModelConfig, space: SearchSpace, options: MemoryOptions, device: 
     ok = (space.global_batch % (dp * rows[:, 5]) == 0) & ((dp * rows[:, 2]) % rows[:, 3] == 0)
     ok &= ~((rows[:, 4] > 0) & (dp * rows[:, 2] == 1) & (min(zeros) == 0))
     return rows[ok]
+
+
+def has_layout(c: ModelConfig, device: Accelerator, space: SearchSpace, options: MemoryOptions) -> bool:
+    """Whether any layout of `space` keeps the divisibility rules."""
+    return len(_shapes(c, space, options, device)) > 0
 
 
 def _tp_divides(c: ModelConfig, tp: int) -> bool:
@@ -226,7 +233,7 @@ def _candidate(
 
 def _binding(times: NDArray[np.float64], step: float, memory_binds: bool) -> str:
     """What keeps this layout from being faster: memory, when a faster one was refused for it, and the largest loss."""
-    losses = {k: float(v) for k, v in zip(TIME_TERMS[1:], times[1:], strict=True)}
+    losses = {k: float(v) for k, v in zip(TIME_TERMS, times, strict=True) if k not in WORK}
     worst = max(losses, key=lambda k: losses[k])
     loss = losses[worst] / step
     reason = f"{worst} {100 * loss:.1f} %" if loss > 0.005 else "compute"

@@ -34,6 +34,11 @@ class CheckpointPlan:
     flat_high: float
     """Intervals in between cost at most half a percent of goodput more than the best."""
     first_order_waste: float
+    interval: float
+    """Between checkpoints: the one that was given, else the best."""
+    goodput_at_interval: float
+    lost_per_failure: float
+    """Work lost by a failure inside an interval, on average: M - tau / (e^(tau/M) - 1)."""
 
 
 def job_mtbf(gpu_days_per_failure: Numbers, gpus: Numbers) -> Numbers:
@@ -88,8 +93,11 @@ def best_interval(stall: Numbers, mtbf: Numbers) -> Numbers:
     return x * mtbf
 
 
-def checkpoint_plan(stall: float, mtbf: float, restart: float) -> CheckpointPlan:
-    """Best interval, its flat region and goodput. Raises PlanError for a time that is not positive."""
+def checkpoint_plan(stall: float, mtbf: float, restart: float, hours: float | None = None) -> CheckpointPlan:
+    """Best interval, its flat region and goodput, and what a given interval of `hours` does.
+
+    Raises PlanError for a time that is not positive.
+    """
     positive("stall", stall)
     positive("mtbf", mtbf)
     not_negative("restart", restart)
@@ -97,10 +105,12 @@ def checkpoint_plan(stall: float, mtbf: float, restart: float) -> CheckpointPlan
     top = float(goodput(best, stall, mtbf, restart))
     grid = np.geomspace(best / 50, min(best * 50, mtbf * 20), 4000)
     near = grid[goodput(grid, stall, mtbf, restart) >= top - 0.005]
+    taken = best if hours is None else 3600 * positive("checkpoint_hours", hours)
     return CheckpointPlan(
         mtbf=mtbf, stall=stall, restart=restart, young=float(young(stall, mtbf)), daly=daly(stall, mtbf), best=best,
         goodput=top, flat_low=float(near[0]), flat_high=float(near[-1]),
-        first_order_waste=first_order_waste(best, stall, mtbf, restart),
+        first_order_waste=first_order_waste(best, stall, mtbf, restart), interval=taken,
+        goodput_at_interval=float(goodput(taken, stall, mtbf, restart)), lost_per_failure=mean_lost_work(taken, mtbf),
     )  # fmt: skip
 
 

@@ -10,9 +10,8 @@ from planner.estimate.data import DataAnswer, data_answer
 from planner.estimate.defaults import batch_sequences
 from planner.estimate.fitting import Change, largest_model, smallest_changes
 from planner.estimate.inputs import PlanInputs
-from planner.estimate.layout import RECOMPUTE, Search, SearchSpace, search
+from planner.estimate.layout import RECOMPUTE, Search, SearchSpace, has_layout, search
 from planner.estimate.memory import (
-    Layout,
     MemoryEstimate,
     MemoryOptions,
     check_model_divides,
@@ -24,7 +23,6 @@ from planner.estimate.schedule import Schedule, schedule
 from planner.estimate.serving import Decode, decode
 from planner.estimate.vocabulary import VocabularyAnswer
 from planner.estimate.vocabulary import answer as vocabulary_answer
-from planner.facts.optimizers import CONVENTIONS
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,8 @@ class FitAnswer:
     largest_model: float
     largest_micro_batch: int
     global_batch: int
+    note: str = ""
+    """What was changed to have a layout at all."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class RunEstimate:
     vocabulary: VocabularyAnswer | None
     checkpoint: CheckpointPlan
     serving: Decode | None
+    on_time: tuple[tuple[int, float], ...]
+    """With a deadline: (GPUs, chance to be done), this plan's first, then the fewest of at least four in five."""
     created: str
 
 
@@ -71,9 +73,43 @@ def estimate_run(inputs: PlanInputs) -> RunEstimate:
         serving = decode(inputs.model, inputs.device, batch=64, context=inputs.seq, usd_per_gpu_hour=usd)
     return RunEstimate(
         inputs=chosen, fit=fit, schedule=times, data=data_answer(inputs), vocabulary=vocabulary,
-        checkpoint=checkpoint_plan(times.checkpoint_stall, mtbf, restart), serving=serving,
+        checkpoint=checkpoint_plan(times.checkpoint_stall, mtbf, restart, inputs.checkpoint_hours), serving=serving,
+        on_time=on_time(inputs, times),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
+
+
+CHANCE = 0.8
+"""A deadline counts as kept when four of five samples keep it."""
+
+
+def on_time(i: PlanInputs, now: Schedule) -> tuple[tuple[int, float], ...]:
+    """Chances to meet the deadline: with the GPUs of the plan, and with the fewest whole nodes that make it likely."""
+    if i.deadline is None or now.finish_chance is None:
+        return ()
+    here = (i.gpus, now.finish_chance)
+    if now.finish_chance >= CHANCE:
+        return (here,)
+    node = i.device.per_node if i.gpus >= i.device.per_node else 1
+
+    def chance(nodes: int) -> float:
+        other = replace(i, gpus=nodes * node, global_batch=i.global_batch, samples=2000)
+        space, options = search_space(other), memory_options(other)
+        try:
+            space, _ = _dividing(other, space, options)
+            found = search(other.model, other.device, space, options, other.dtype)
+        except PlanError:
+            return 0.0
+        return schedule(other, found.pareto[0].layout if found.pareto else found.leanest).finish_chance or 0.0
+
+    low = max(1, -(-i.gpus // node))
+    high = max(low + 1, int(low * now.days.p90 / i.deadline))
+    while chance(high) < CHANCE and high * node < 100_000:
+        low, high = high, 2 * high
+    while high - low > max(1, high // 16):
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) >= CHANCE else (middle, high)
+    return (here, (high * node, chance(high)))
 
 
 def _failure_days(i: PlanInputs) -> float:
@@ -103,36 +139,46 @@ def search_space(i: PlanInputs) -> SearchSpace:
 
 
 def fit_answer(i: PlanInputs, space: SearchSpace, options: MemoryOptions) -> FitAnswer:
-    """The fastest layout that fits, or the leanest one with what would make it fit.
+    """The fastest layout that fits and keeps what was given, or the leanest one with what would make it fit.
 
-    Raises PlanError when the given sizes cannot divide the model (see memory.check_layout) or the GPUs.
+    A batch that no layout divides is rounded up to one, and said, unless the layout was asked for. Raises PlanError
+    when the given sizes cannot divide the model (see memory.check_model_divides) or the GPUs.
     """
-    fixed = _given_layout(i, space)
-    if fixed is not None:
-        estimate(i.model, fixed, options, i.device)
+    _check_given(i, space)
+    space, note = _dividing(i, space, options)
     found = search(i.model, i.device, space, options, i.dtype)
-    layout = found.pareto[0].layout if found.pareto else fixed or found.leanest
+    layout = found.pareto[0].layout if found.pareto else found.leanest
     memory = estimate(i.model, layout, options, i.device)
     return FitAnswer(
         memory=memory, search=found, changes=smallest_changes(i.model, layout, options, i.device),
         largest_model=largest_model(i.device, space, options, i.model.vocab),
         largest_micro_batch=largest_micro_batch(i.model, layout, options, i.device), global_batch=space.global_batch,
+        note=note,
     )  # fmt: skip
 
 
-def _given_layout(i: PlanInputs, space: SearchSpace) -> Layout | None:
-    """The layout the inputs name, when they name any part of it; checked before the search for a better message."""
-    if all(getattr(i, k) is None for k in ("tp", "pp", "cp", "ep", "zero", "micro_batch")):
-        return None
+def _check_given(i: PlanInputs, space: SearchSpace) -> None:
+    """Refuses given parts of a layout that cannot be, before the search, for a better message."""
     check_model_divides(i.model, i.tp or 1, i.pp or 1)
     group = (i.tp or 1) * (i.pp or 1) * (i.cp or 1)
     if i.gpus % group:
         raise PlanError(f"gpus: {i.gpus} is not divisible by tp x pp x cp = {group}")
-    dp, size = i.gpus // group, i.micro_batch or 1
-    if space.global_batch % (dp * size):
+    if i.global_batch is None or i.micro_batch is None or None in (i.tp, i.pp):
+        return
+    dp = i.gpus // group
+    if i.cp is not None and space.global_batch % (dp * i.micro_batch):
         raise PlanError(
-            f"global_batch: {space.global_batch} sequences are not divisible by dp x micro-batch = {dp} x {size}"
+            f"global_batch: {space.global_batch} sequences are not divisible by dp x micro-batch = {dp} x {i.micro_batch}"
         )
-    zero = i.zero if i.zero is not None else max(CONVENTIONS[i.convention].stages)
-    return Layout(dp=dp, tp=i.tp or 1, pp=i.pp or 1, cp=i.cp or 1, ep=i.ep or 1, zero=zero, micro_batch=size,
-                  microbatches=space.global_batch // (dp * size), recompute=i.recompute or "full")  # fmt: skip
+
+
+def _dividing(i: PlanInputs, space: SearchSpace, options: MemoryOptions) -> tuple[SearchSpace, str]:
+    """The space with a batch that some layout divides, and what was changed."""
+    if has_layout(i.model, i.device, space, options):
+        return space, ""
+    step = i.gpus * (i.micro_batch or 1) // ((i.tp or 1) * (i.pp or 1) * (i.cp or 1))
+    batch = -(-space.global_batch // step) * step
+    wider = replace(space, global_batch=batch)
+    if not has_layout(i.model, i.device, wider, options):
+        return space, ""
+    return wider, f"no layout divides a batch of {space.global_batch:,} sequences; {batch:,} taken"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from planner.errors import PlanError
 from planner.estimate.duration import energy_kwh
+from planner.estimate.forecast import SOURCE as FORECAST_SOURCE
+from planner.estimate.forecast import Forecast, forecast
 from planner.estimate.inputs import PlanInputs
-from planner.estimate.memory import Layout, checkpoint_bytes
+from planner.estimate.memory import Layout, MemoryOptions, checkpoint_bytes
 from planner.estimate.reliability import best_interval, goodput, job_mtbf, rate_distribution
 from planner.estimate.uncertainty import (
     Distribution,
-    Empirical,
     Interval,
     LogNormal,
     LogUniform,
@@ -25,7 +28,6 @@ from planner.estimate.uncertainty import (
     tornado,
 )
 from planner.facts.failures import RESTART_MINUTES, STORAGE_PER_GPU
-from planner.facts.runs import CALENDAR_SOURCE, SINGLE_NODE, SINGLE_NODE_SOURCE, calendar_values
 from planner.model.count import count
 from planner.model.device import price
 from planner.model.flops import TokenFlops, token_flops
@@ -37,7 +39,9 @@ class Schedule:
     """What the run takes. Intervals are p10, p50, p90."""
 
     kind: str
-    """`step` (step MFU, goodput on top) or `calendar` (goodput inside)."""
+    """`step` (step MFU, goodput and calendar on top) or `calendar` (both inside)."""
+    forecast: Forecast | None
+    """The step by term, where the utilisation is the model's and not given."""
     utilisation_source: str
     convention: str
     flops_per_token: float
@@ -64,20 +68,22 @@ class Schedule:
     checkpoint_stall: float
 
 
-def utilisation(i: PlanInputs) -> tuple[str, Distribution, str, str]:
-    """(kind, distribution, source, convention) of the utilisation a plan uses."""
+def utilisation(i: PlanInputs, f: Forecast | None = None) -> tuple[str, Distribution, str, str]:
+    """(kind, distribution, source, convention) of the utilisation a plan uses: given, or of the forecast."""
     if i.mfu is not None:
         return "step", Uniform(*i.mfu), "given: any value in the range equally likely", "palm"
     if i.calendar_mfu is not None:
         return "calendar", Uniform(*i.calendar_mfu), "given: any value in the range equally likely", "6nd"
-    if i.gpus <= i.device.per_node and i.gpus <= 16:
-        return "calendar", Uniform(*SINGLE_NODE), SINGLE_NODE_SOURCE, "6nd"
-    return "calendar", Empirical(tuple(calendar_values())), CALENDAR_SOURCE, "6nd"
+    if f is None:
+        raise PlanError("plan: a utilisation, or a layout to forecast it from, is needed")
+    return "step", LogNormal(math.log(f.mfu), f.step_spread), FORECAST_SOURCE, "palm"
 
 
-def soft_inputs(i: PlanInputs) -> dict[str, Distribution]:
+def soft_inputs(i: PlanInputs, f: Forecast | None = None) -> dict[str, Distribution]:
     """Every uncertain input and its distribution."""
-    out: dict[str, Distribution] = {"utilisation": utilisation(i)[1]}
+    out: dict[str, Distribution] = {"utilisation": utilisation(i, f)[1]}
+    if f is not None and f.calendar_spread:
+        out["calendar"] = LogNormal(math.log(f.calendar), f.calendar_spread)
     mean, spread = rate_distribution()
     out["GPU-days per failure"] = LogUniform(*i.failure_rate) if i.failure_rate else LogNormal(mean, spread)
     out["restart minutes"] = Uniform(*(i.restart or RESTART_MINUTES))
@@ -90,12 +96,23 @@ def soft_inputs(i: PlanInputs) -> dict[str, Distribution]:
     return out
 
 
+def forecast_of(i: PlanInputs, where: Layout | None) -> Forecast | None:
+    """The forecast a plan rests on; None where the utilisation is given."""
+    if i.mfu is not None or i.calendar_mfu is not None or where is None:
+        return None
+    options = MemoryOptions(
+        seq=i.seq, flash=i.flash, logits=i.logits, bytes_each=4 if i.dtype in ("fp32", "tf32") else 2
+    )
+    return forecast(i.model, i.device, where, options, i.dtype)
+
+
 def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
     """Samples the run's time and cost; `where` decides what a batch ramp costs. Raises PlanError without a token total."""
-    kind, _, source, convention = utilisation(i)
+    f = forecast_of(i, where)
+    kind, _, source, convention = utilisation(i, f)
     flops = token_flops(i.model, i.seq, convention, i.recompute or "none")
     total = flops.model * i.training_tokens
-    inputs = soft_inputs(i)
+    inputs = soft_inputs(i, f)
     draws = draw(inputs, i.samples, i.seed)
     ramp = i.ramp.slowdown(where.dp, where.pp) if i.ramp and where else 1.0
     state = checkpoint_bytes(count(i.model).total, i.optimizer)
@@ -104,10 +121,11 @@ def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
         stall = state / d.get("storage bytes/s", np.array([i.storage or 1.0]))
         mtbf = job_mtbf(d["GPU-days per failure"], i.gpus)
         restart = 60 * d["restart minutes"]
-        return np.maximum(goodput(best_interval(stall, mtbf), stall, mtbf, restart), 1e-6)
+        every = best_interval(stall, mtbf) if i.checkpoint_hours is None else 3600 * i.checkpoint_hours
+        return np.maximum(goodput(every, stall, mtbf, restart), 1e-6)
 
     def days_of(d: Mapping[str, Samples]) -> Samples:
-        step = total / (i.peak * d["utilisation"] * i.gpus * DAY)
+        step = total / (i.peak * d["utilisation"] * i.gpus * DAY) * d.get("calendar", 1.0)
         return step * ramp / share_of_time(d) if kind == "step" else step
 
     def hours_of(d: Mapping[str, Samples]) -> Samples:
@@ -123,7 +141,7 @@ def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
     watts = i.device.watts
     stall = state / (i.storage or STORAGE_PER_GPU * i.gpus)
     return Schedule(
-        kind=kind, utilisation_source=source, convention=convention, flops_per_token=flops.model, total_flops=total,
+        kind=kind, forecast=f, utilisation_source=source, convention=convention, flops_per_token=flops.model, total_flops=total,
         flops=flops, utilisation=interval(draws["utilisation"]), goodput=interval(share_of_time(draws)), ramp_slowdown=ramp,
         days=interval(days_of(draws)), gpu_hours=hours, price=interval(draws["USD per GPU-hour"]) if priced else None,
         price_source="given" if i.price else (price(i.device) or (0, 0, "no published price; give --price"))[2],

@@ -88,6 +88,7 @@ def step_times(
 
     Raises PlanError where the device has no such dtype.
     """
+    device.peak(dtype)
     tokens = layout.micro_batch * options.seq / np.asarray(layout.cp, float)
     s = _Step(c, count(c), device, layout, options, dtype, factors, tokens, layers_per_stage(c.layers, layout.pp))
     micro = np.asarray(layout.microbatches, float)

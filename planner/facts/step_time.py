@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,27 @@ class TimeFactors:
     """The same on Hopper and newer: later software, and people who had done it before."""
 
 
+NAMES = tuple(f.name for f in fields(TimeFactors))
+
 FITTED = TimeFactors(
-    gemm=0.9427, attention=0.3799, attention_hopper=0.2666, elementwise=3.631, link=0.7644, exposed=0.4205, straggle=0.009622, fp8=1.737, experts=0.4576, dispatch=0.3196, calendar=0.3453, calendar_hopper=0.1466,
+    gemm=0.9427, attention=0.3799, attention_hopper=0.2666, elementwise=3.631, link=0.7644, exposed=0.4205,
+    straggle=0.009622, fp8=1.737, experts=0.4576, dispatch=0.3196, calendar=0.3453, calendar_hopper=0.1466,
 )  # fmt: skip
+
+PRIOR_SPREAD = {
+    "gemm": 0.08, "attention": 0.2, "attention_hopper": 0.2, "elementwise": 0.2, "link": 0.2, "exposed": 0.4,
+    "straggle": 0.4, "fp8": 0.15, "experts": 0.5, "dispatch": 0.7, "calendar": 0.3, "calendar_hopper": 0.5,
+}  # fmt: skip
+"""Standard deviation of each factor's log before the rows are seen: what measured kernels and links spread over."""
+SPREAD = {
+    "attention": 0.30, "attention_hopper": 0.30, "elementwise": 0.25, "link": 0.20, "exposed": 0.40, "straggle": 0.5,
+    "fp8": 0.15, "experts": 0.42, "dispatch": 1.25, "calendar": 0.65, "calendar_hopper": 2.2,
+}  # fmt: skip
+"""Standard deviation of a factor's log from family to family: code bases differ in their kernels, sites in their calendar.
+
+Chosen, with the two below, so that p10 to p90 covers about 80 % of the rows whose family was left out of the fit."""
+WITHIN, BETWEEN = 0.10, 0.15
+"""Standard deviation of a row's log within its family, and of a family's offset in everything."""
 
 TILE = 128
 """Rows and columns below which a matrix product no longer fills the device: efficiency 1 / (1 + 128/m + 128/n)."""

@@ -30,8 +30,10 @@ class Quantity:
 
     @property
     def key(self) -> str:
-        """The JSON key: name and unit."""
-        return f"{self.name}_{self.unit}" if self.unit else self.name
+        """The JSON key: name and unit, the unit once."""
+        if not self.unit or self.name == self.unit or self.name.endswith(f"_{self.unit}"):
+            return self.name
+        return f"{self.name}_{self.unit}"
 
     def text(self) -> str:
         """The value for people, unit included."""
@@ -205,7 +207,9 @@ def cell(value: Any, key: str) -> str:
     if isinstance(value, Interval):
         return f"{cell(value.p50, key)} ({cell(value.p10, key)} to {cell(value.p90, key)})"
     unit = next((u for u in _KEY_UNITS if key == u or key.endswith("_" + u)), "")
-    if isinstance(value, str | bool) or not unit:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str) or not unit:
         return plain(value) if isinstance(value, float) else str(value)
     if unit in ("tokens", "parameters", "gpu_hours"):
         return big(value)

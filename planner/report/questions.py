@@ -49,7 +49,15 @@ def _fit(p: RunEstimate) -> Answer:
 
 def _time(p: RunEstimate) -> Answer:
     lines = (_summary_line(p, "Does it finish?"), _summary_line(p, "What does it cost?"))
-    parts = (sections.compute(p), sections.time(p), sections.bill(p), sections.moves(p), sections.uncertainty(p))
+    steps = [sections.step(p)] if p.schedule.forecast else []
+    parts = (
+        sections.compute(p),
+        sections.time(p),
+        *steps,
+        sections.bill(p),
+        sections.moves(p),
+        sections.uncertainty(p),
+    )
     return Answer("time", lines, parts)
 
 
@@ -59,16 +67,7 @@ def _layout(p: RunEstimate) -> Answer:
         return Answer("layout", (_summary_line(p, "Does it fit?"),), (sections.layouts(p),))
     best = found.pareto[0]
     line = f"Fastest that fits: {best.layout.text()}; bound by {best.binding}"
-    return Answer("layout", (line,), (sections.layouts(p, 20), _times(p)))
-
-
-def _times(p: RunEstimate) -> Section:
-    """Where a step of the best layout goes."""
-    best = p.fit.search.pareto[0]
-    rows = tuple(
-        Quantity(k.replace(" ", "_").replace("-", "_"), v / best.step_seconds, "share", k) for k, v in best.times if v
-    )
-    return Section("step", "Where a step of the fastest layout goes (model)", rows)
+    return Answer("layout", (line,), (sections.layouts(p, 20), *([sections.step(p)] if p.schedule.forecast else [])))
 
 
 def _vocab(p: RunEstimate) -> Answer:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from planner.estimate.run import RunEstimate
 from planner.facts.optimizers import CONVENTIONS
 from planner.model.flops import CONVENTIONS as FLOP_CONVENTIONS
+from planner.report.envelope import envelope
 from planner.report.quantity import Section
 from planner.report.sections_data import data, reliability, serving, vocabulary
 from planner.report.sections_fit import compute, layouts, memory, model
-from planner.report.sections_time import bill, moves, time, uncertainty
+from planner.report.sections_time import bill, moves, step, time, uncertainty
 
 __all__ = [
     "all_sections",
@@ -16,12 +17,14 @@ __all__ = [
     "compute",
     "conventions",
     "data",
+    "envelope",
     "layouts",
     "memory",
     "model",
     "moves",
     "reliability",
     "serving",
+    "step",
     "time",
     "uncertainty",
     "vocabulary",
@@ -30,7 +33,9 @@ __all__ = [
 
 def all_sections(p: RunEstimate) -> tuple[Section, ...]:
     """All sections of a plan, in reading order."""
-    parts = [model(p), compute(p), memory(p), layouts(p), time(p), bill(p), moves(p), data(p)]
+    parts = [model(p), compute(p), memory(p), layouts(p), time(p)]
+    parts += [step(p)] if p.schedule.forecast else []
+    parts += [envelope(p), bill(p), moves(p), data(p)]
     parts += [vocabulary(p)] if p.vocabulary else []
     parts += [reliability(p)]
     parts += [serving(p)] if p.serving else []

@@ -132,7 +132,10 @@ def reliability(p: RunEstimate) -> Section:
         Quantity("young", k.young, "seconds", "Young", "sqrt(2 delta M)", base, "Young 1974"),
         Quantity("daly", k.daly, "seconds", "Daly", "sqrt(2 delta M)(1 + sqrt(delta/2M)/3 + delta/18M) - delta", base, "Daly 2006"),
         Quantity("goodput_at_best", k.goodput, "share", "goodput at the best interval", "tau / (M e^(R/M) (e^((tau+delta)/M) - 1))", base, "exact renewal"),
-        Quantity("lost_time", s.days.p50 * 86400 * (1 - k.goodput), "seconds", "expected lost time", "run time x (1 - goodput)", base),
+        Quantity("interval", k.interval, "seconds", "checkpoint interval of this plan", "", {}, "given" if p.inputs.checkpoint_hours else "the best"),
+        Quantity("lost_per_failure", k.lost_per_failure, "seconds", "work lost by a failure, on average", "M - tau / (e^(tau/M) - 1)", {**base, "tau": k.interval}, "exact for Poisson failures; not half the interval"),
+        Quantity("goodput_at_interval", k.goodput_at_interval, "share", "goodput at that interval", "tau / (M e^(R/M) (e^((tau+delta)/M) - 1))", base, "exact renewal"),
+        Quantity("lost_time", s.days.p50 * 86400 * (1 - k.goodput_at_interval), "seconds", "expected lost time", "run time x (1 - goodput)", base),
     )  # fmt: skip
     return Section("reliability", "Failures and checkpoints", rows)
 

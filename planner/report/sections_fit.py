@@ -208,14 +208,16 @@ def layouts(p: RunEstimate, rows: int = 8) -> Section:
          round(k.relative_time, 2), k.bubble, round(k.bubble_of_ideal, 3), round(k.gemm_intensity), k.binding)
         for k in s.pareto[:rows]
     )  # fmt: skip
-    link = p.inputs.peak / p.inputs.device.network_bandwidth
+    device = p.inputs.device
+    node = min(device.per_node * device.network_bandwidth, device.scale_up_bandwidth)
+    link = p.inputs.peak / node
     quantities = (
         Quantity("tried", s.tried, "", "layouts tried", "all that divide heads, layers, GPUs and batch"),
         Quantity("fitting", s.fitting, "", "layouts that fit"),
         Quantity("ridge_flop_per_byte", round(s.ridge, 1), "", "ridge point, FLOP per byte of HBM", "peak / memory bandwidth", {"peak": p.inputs.peak, "bandwidth": p.inputs.device.memory_bandwidth}, "roofline"),
-        Quantity("data_parallel_floor_tokens_per_gpu", round(link), "", "tokens per GPU and step to hide ZeRO-3 across nodes", "peak / network bandwidth", {"peak": p.inputs.peak, "bandwidth": p.inputs.device.network_bandwidth}, "jax-ml/scaling-book (P)"),
+        Quantity("data_parallel_floor_tokens_per_gpu", round(link), "", "tokens per GPU and step to hide ZeRO-3 across nodes", "peak / bandwidth of a node's network cards together", {"peak": p.inputs.peak, "bandwidth": node}, "jax-ml/scaling-book (P)"),
         Quantity("tokens_per_gpu", p.fit.global_batch * p.inputs.seq / p.inputs.gpus, "", "tokens per GPU and step in this plan", "global batch x T / GPUs", {"global batch": p.fit.global_batch}),
     )  # fmt: skip
     more = (f"{len(s.pareto) - rows} leaner and slower layouts not shown",) if len(s.pareto) > rows else ()
-    note = "time is relative to the fastest that fits: a ranking model (bubble, traffic, recompute), not a forecast"
+    note = "time is relative to the fastest that fits, by the same step time as the forecast"
     return Section("layout", "Layouts: where less memory costs time", quantities, Table(columns, table), (note, *more))

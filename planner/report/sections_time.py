@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from planner.estimate.duration import four_moves
+from planner.estimate.forecast import SOURCE, Forecast
 from planner.estimate.run import RunEstimate
 from planner.estimate.scaling import refit
+from planner.estimate.uncertainty import Interval
 from planner.facts.failures import ABLATIONS_SOURCE, SMOLLM3_ABLATIONS
-from planner.facts.runs import CALENDAR_SOURCE
 from planner.model.count import count
 from planner.model.flops import CONVENTIONS as FLOP_CONVENTIONS
 from planner.report.quantity import Quantity, Section, Table
@@ -17,7 +20,7 @@ def time(p: RunEstimate) -> Section:
     """Utilisation, goodput, GPU-hours and days."""
     s, i = p.schedule, p.inputs
     formula = "C / (peak x MFU x GPUs x 86400)" + (
-        (" x ramp" if i.ramp else "") + " / goodput" if s.kind == "step" else ""
+        (" x ramp" if i.ramp else "") + (" x calendar" if s.forecast else "") + " / goodput" if s.kind == "step" else ""
     )
     inputs = {"C": s.total_flops, "peak": i.peak, "GPUs": i.gpus}
     rows = [
@@ -40,12 +43,14 @@ def time(p: RunEstimate) -> Section:
             {"checkpoint bytes": s.checkpoint_bytes},
             "exact renewal; failure rates over three published runs",
         ),
-        Quantity("days", s.days, "days", "days", formula, inputs, "design notes; " + CALENDAR_SOURCE),
+        Quantity("days", s.days, "days", "days", formula, inputs, "design notes; " + s.utilisation_source),
         Quantity("gpu_hours", s.gpu_hours, "gpu_hours", "GPU-hours", "days x GPUs x 24", inputs),
     ]
+    if s.forecast is not None:
+        rows[2:2] = _forecast(p, s.forecast)
     if i.ramp is not None:
         rows.insert(
-            3,
+            len(rows) - 2,
             Quantity(
                 "ramp_slowdown",
                 s.ramp_slowdown,
@@ -96,6 +101,29 @@ def time(p: RunEstimate) -> Section:
     return Section("time", "Time (p50, p10 to p90)", tuple(rows))
 
 
+def _forecast(p: RunEstimate, f: Forecast) -> list[Quantity]:
+    """The step that the utilisation comes from, and the calendar on top."""
+    layout = {"layout": p.fit.memory.layout.text(), "batch": p.fit.global_batch, "seq": p.inputs.seq}
+    return [
+        Quantity("step", f.seconds, "seconds", "one step", "sum of its terms", layout, SOURCE),
+        Quantity("tokens_per_second_per_gpu", f.tokens_per_second_per_gpu, "", "tokens per second and GPU", "batch / step / GPUs", layout, SOURCE),
+        Quantity("calendar", Interval(*(f.calendar * math.exp(z * f.calendar_spread) for z in (-1.2816, 0.0, 1.2816))), "", "calendar over steps, failures apart",
+                 "e^(factor x log(GPUs / 8) / log 128), none on a node, all from 1,024 GPUs", {"GPUs": p.inputs.gpus}, SOURCE),
+    ]  # fmt: skip
+
+
+def step(p: RunEstimate) -> Section:
+    """Where a step of the chosen layout goes."""
+    f = p.schedule.forecast
+    assert f is not None
+    rows = tuple(
+        Quantity(k.replace(" ", "_").replace("-", "_"), v / f.seconds, "share", k) for k, v in f.terms.items() if v > 1e-4 * f.seconds
+    )  # fmt: skip
+    leans = ", ".join(f"{k.replace('_', ' ')} {100 * v:.0f} %" for k, v in f.leans_on[:3])
+    notes = (f"code bases differ; most for this step in: {leans}",) if leans else ()
+    return Section("step", f"Where a step goes ({p.fit.memory.layout.text()})", rows, None, notes)
+
+
 def bill(p: RunEstimate) -> Section:
     """Money by line."""
     s, i = p.schedule, p.inputs
@@ -129,11 +157,14 @@ def moves(p: RunEstimate) -> Section:
     }
     columns = (
         ("move", "move"),
-        ("change", "change"),
+        ("unit", "in"),
+        ("now", "now"),
+        ("then", "then"),
         ("changes_model", "changes the model"),
+        ("possible", "possible"),
         ("consequence", "consequence"),
     )
-    rows = tuple((m.name, m.change, "yes" if m.changes_model else "no", cost.get(m.name, m.note)) for m in found)
+    rows = tuple((m.name, m.unit, float(m.now), float(m.then), m.changes_model, m.possible, cost.get(m.name, m.note)) for m in found)
     title = f"Four moves, each alone, for {plain(wanted)} days instead of {plain(now)}"
     return Section("moves", title, (), Table(columns, rows), ("loss by the refit law, in nats per token",))
 

@@ -6,6 +6,7 @@ from planner.estimate.fitting import bottleneck
 from planner.estimate.run import RunEstimate
 from planner.model.count import count
 from planner.model.device import price
+from planner.report.envelope import line
 from planner.report.quantity import Interval, Table, table_lines
 from planner.report.sections_data import vocabulary
 from planner.units import GIB, big, duration, money, plain
@@ -18,9 +19,11 @@ def summary(p: RunEstimate) -> list[str]:
     size = f"{big(n.total)} parameters" + (f", {big(n.active)} active" if n.active != n.total else "")
     lines = [
         f"{i.model.name} ({size}, vocabulary {i.model.vocab:,}) on {big(i.training_tokens)} tokens with {i.gpus:,} x {i.device.title}",
+        _assumed(p),
         "",
         f"Does it fit?        {_fits(p)}",
         f"Does it finish?     {_finishes(p)}",
+        f"By hand             {line(p)}",
         f"What does it cost?  {_costs(p)}",
         f"Is there the data?  {_data(p)}",
         "What would you change?",
@@ -29,6 +32,14 @@ def summary(p: RunEstimate) -> list[str]:
     if p.vocabulary is not None:
         lines += ["", *_vocabulary_rows(p)]
     return lines
+
+
+def _assumed(p: RunEstimate) -> str:
+    """Batch, sequence and layout that the numbers rest on, and which of them nobody gave."""
+    i, batch = p.inputs, p.fit.global_batch
+    given = "given" if i.global_batch is not None and not p.fit.note else "assumed"
+    text = f"sequences of {i.seq:,} tokens, {batch:,} a step ({big(batch * i.seq)} tokens, {given}), {p.fit.memory.layout.text()}"
+    return text + (f"; {p.fit.note}" if p.fit.note else "")
 
 
 def _fits(p: RunEstimate) -> str:
@@ -132,11 +143,12 @@ def _corpus_changes(p: RunEstimate) -> list[str]:
 
 def _time_changes(p: RunEstimate) -> list[str]:
     s, i = p.schedule, p.inputs
-    if i.deadline is not None and s.days.p50 > i.deadline:
-        more = -(-i.gpus * s.days.p50 // i.deadline)
-        tokens = i.training_tokens * i.deadline / s.days.p50
+    if i.deadline is not None and len(p.on_time) > 1:
+        (here, now), (more, then) = p.on_time
+        tokens = i.training_tokens * i.deadline / s.days.p90
         return [
-            f"To make {plain(i.deadline)} days: {more:,.0f} GPUs (same bill if MFU holds), or {big(tokens)} tokens (another model)"
+            f"To make {plain(i.deadline)} days: {more:,} GPUs: {then:.0%} ({here:,}: {now:.0%}), or {big(tokens)} tokens "
+            "for nine chances in ten (another model)"
         ]
     if i.deadline is None and s.days.p50 > 60:
         half = big(i.training_tokens / 2)
@@ -144,6 +156,10 @@ def _time_changes(p: RunEstimate) -> list[str]:
             f"Half the time: {2 * i.gpus:,} GPUs (same bill if MFU holds), or {half} tokens (another model); see the four moves"
         ]
     return []
+
+
+WORTH_MEASURING = 400.0
+"""GPU-hours that a narrower interval must be worth before a measurement of about 40 on one node is advised."""
 
 
 def _vocabulary_changes(p: RunEstimate) -> list[str]:
@@ -163,10 +179,13 @@ def _measure(p: RunEstimate) -> list[str]:
     s = p.schedule
     if not s.tornado or s.tornado[0].narrowing < 0.1:
         return []
+    if (s.gpu_hours.p90 - s.gpu_hours.p10) * s.tornado[0].narrowing < WORTH_MEASURING:
+        return []
     first = max(s.tornado, key=lambda r: r.narrowing)
     what = {
         "utilisation": "Measure the step MFU first (tokenmill plan measure, on one node)",
         "USD per GPU-hour": "Get a price first",
+        "calendar": "Ask how much of this cluster's calendar its last large run trained",
     }.get(first.name, f"Measure {first.name} first")
     return [f"{what}: knowing it narrows the interval of {s.tornado_of} by {first.narrowing:.0%}"]
 

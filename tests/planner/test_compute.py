@@ -84,7 +84,7 @@ def test_the_four_moves_say_which_change_the_model_and_refuse_an_impossible_mfu(
         )
     }
     assert [m.changes_model for m in moves.values()] == [True, True, False, False]
-    assert moves["more GPUs"].change == "128 instead of 64"
+    assert (moves["more GPUs"].now, moves["more GPUs"].then, moves["more GPUs"].unit) == (64, 128, "gpus")
     assert not moves["more MFU"].possible
 
 

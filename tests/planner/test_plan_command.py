@@ -13,7 +13,7 @@ RUN = ["--model", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "64", "--samples",
 def test_the_whole_plan_prints_the_answer_first(capsys):
     assert main(["plan", *RUN, "--tokens", "1T"]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[2].startswith("Does it fit?")
+    assert out.splitlines()[3].startswith("Does it fit?")
     assert "Failures and checkpoints" in out
 
 
