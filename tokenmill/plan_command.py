@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import PlanError, near
-from planner.estimate.inputs import OPTIONS
+from planner.estimate.inputs import OPTIONS, cluster_from, wants_model
+from planner.estimate.way_back import way_back
 from planner.facts.hardware import ACCELERATORS
 from planner.model.flops import RECOMPUTE
 from planner.model.shapes import presets
 from planner.plan import inputs_from, make_plan
 from planner.report import compare, comparison, questions, validate
+from planner.report import way_back as report_way_back
 from planner.report.quantity import Answer
 from tokenmill.plan_files import read_object, with_config
 from tokenmill.plan_measure import MeasureOptions, measure
@@ -35,7 +37,7 @@ SUB_QUESTIONS = {
     "validate": "our estimates against published runs and worked examples",
     "list": "the models and accelerators known by name",
 }
-FLAGS = ("flash",)
+FLAGS = ("flash", "ema")
 
 
 def add_parser(commands: Any) -> None:
@@ -99,6 +101,8 @@ def _answer(given: argparse.Namespace) -> int:
     if question == "list":
         return _list(given)
     table, budget = _table(given), _budget(given.budget)
+    if question is None and wants_model(table):
+        return _print(given, report_way_back.answer(way_back(cluster_from(table, budget))))
     if question is not None:
         return _print(given, questions.answer(question, inputs_from(table, budget)))
     plan = make_plan(inputs_from(table, budget))

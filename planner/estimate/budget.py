@@ -19,6 +19,8 @@ class Corpus:
     cpu_seconds: float | None = None
     """CPU time that preparing it took, from the run's own tally."""
     recipe: str = ""
+    languages: tuple[tuple[str, float], ...] = ()
+    """(language, tokens at the largest vocabulary), most first."""
 
     def at(self, vocab: int) -> float:
         """Tokens at a measured size. Raises PlanError naming the sizes there are."""
@@ -36,7 +38,8 @@ class Corpus:
         """The corpus as a sample of one `factor` times as large."""
         cpu = None if self.cpu_seconds is None else self.cpu_seconds * factor
         tokens = tuple((v, t * factor) for v, t in self.tokens)
-        return Corpus(self.documents * factor, self.text_bytes * factor, tokens, cpu, self.recipe)
+        languages = tuple((name, t * factor) for name, t in self.languages)
+        return Corpus(self.documents * factor, self.text_bytes * factor, tokens, cpu, self.recipe, languages)
 
 
 def corpus_from(budget: Mapping[str, Any], place: str = "budget") -> Corpus:
@@ -60,6 +63,7 @@ def corpus_from(budget: Mapping[str, Any], place: str = "budget") -> Corpus:
         tokens=tuple(sorted(rows)),
         cpu_seconds=None if cpu is None else not_negative(f"{place}.cpu_seconds", cpu),
         recipe=str(budget.get("recipe", "")),
+        languages=_languages(max(tokenizers, key=lambda t: t["vocab_size"])),
     )
 
 
@@ -70,3 +74,14 @@ def _row(place: str, tokenizer: Any) -> tuple[int, float]:
     if tokens == 0:
         raise PlanError(f"{place}.tokens: the corpus is empty, so there is nothing to plan from")
     return whole(f"{place}.vocab_size", tokenizer["vocab_size"], 2), positive(f"{place}.tokens", tokens)
+
+
+def _languages(tokenizer: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Tokens by language of one tokenizer's row; empty where it was not counted."""
+    found = tokenizer.get("by_language") or {}
+    pairs = [
+        (str(name), float(row["tokens"]))
+        for name, row in found.items()
+        if isinstance(row, Mapping) and row.get("tokens")
+    ]
+    return tuple(sorted(pairs, key=lambda pair: -pair[1]))

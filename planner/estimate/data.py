@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.estimate.inputs import PlanInputs
 from planner.estimate.repetition import Repetition, epochs_for, repetition
-from planner.estimate.scaling import hoffmann, rule_of_twenty, sampled
+from planner.estimate.scaling import hoffmann, law_reach, rule_of_twenty, sampled
 from planner.estimate.uncertainty import Interval, interval
 from planner.model.count import count
 
@@ -31,7 +31,9 @@ class DataAnswer:
     """N of the optimum at this run's compute."""
     corpus_model: float
     """N that the unique tokens suffice for, at 20 per parameter: where the corpus is exhausted."""
-    loss: Interval
+    loss: Interval | None
+    """None where the law may not speak (see `law_reach`)."""
+    reach: str
     repetition: Repetition
     epochs_to_optimal: float | None
     """Epochs that make the corpus worth the optimal D; None where repetition cannot."""
@@ -56,7 +58,7 @@ def data_answer(i: PlanInputs) -> DataAnswer:
     return DataAnswer(
         parameters=n, tokens=d, unique=i.unique, tokens_per_parameter=d / n, rule_tokens=wanted,
         optimal_tokens=interval(law.optimal_tokens(n)), optimal_ratio=interval(d_opt / n_opt),
-        optimal_parameters=interval(n_opt), corpus_model=i.unique / 20, loss=interval(law.loss(n, rep.effective)),
+        optimal_parameters=interval(n_opt), corpus_model=i.unique / 20, loss=None if law_reach(n, d) == "outside" else interval(law.loss(n, rep.effective)), reach=law_reach(n, d),
         repetition=rep, epochs_to_optimal=epochs_for(i.unique, wanted) if wanted < 16.3 * i.unique else None,
         rounding_trap=tuple(trap),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from planner import errors, units
 from planner.errors import PlanError, near, one_of, positive, whole
 from planner.estimate.budget import Corpus, corpus_from
 from planner.estimate.duration import Ramp
-from planner.estimate.memory import LOGITS
+from planner.estimate.memory import LOGITS, OFFLOAD
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
 from planner.model import hf_config
 from planner.model.config import ModelConfig
@@ -53,8 +53,16 @@ class PlanInputs:
     recompute: str | None = None
     optimizer: str = "adamw"
     convention: str = "fsdp2"
-    logits: str = "unfused"
+    logits: str | None = None
+    """How the loss keeps the logits; None means unfused, or in place where only that fits."""
     flash: bool = True
+    gradient_bytes: float | None = None
+    ema: bool = False
+    offload: str = "none"
+    shard: int = 0
+    secondary: int = 0
+    buckets: float = 0.0
+    """Flat buffers of collectives, bytes."""
     price: Range | None = None
     cpu_price: float = 0.05
     ablations: float = 0.0
@@ -64,6 +72,8 @@ class PlanInputs:
     failure_rate: Range | None = None
     pue: float = 1.1
     deadline: float | None = None
+    days: float | None = None
+    """Days of the cluster, where what to train is the question."""
     checkpoint_hours: float | None = None
     """A checkpoint interval that is given, in hours; None means the best."""
     served_tokens: float | None = None
@@ -193,8 +203,14 @@ OPTIONS: dict[str, Option] = {
     "recompute": Option(_choice(RECOMPUTE), "none, selective, selective-op or full"),
     "optimizer": Option(_choice(MOMENTS), ", ".join(MOMENTS)),
     "convention": Option(_choice(CONVENTIONS), "whose bytes per parameter: " + ", ".join(CONVENTIONS)),
-    "logits": Option(_choice(LOGITS), "unfused (12 bytes each), fp32 (4) or fused (0)"),
+    "logits": Option(_choice(LOGITS), "unfused (12 bytes each, the default), fp32 (4), in-place (2) or fused (0)"),
     "flash": Option(_flag, "flash attention; without it the score matrix is kept"),
+    "gradient_bytes": Option(_positive, "bytes of an accumulated gradient (2 or 4); the convention's when not given"),
+    "ema": Option(_flag, "a moving average of the weights is kept in fp32"),
+    "offload": Option(_choice(OFFLOAD), "optimizer: master copy and moments in the host's memory"),
+    "shard": Option(_whole, "GPUs that ZeRO shards over, replicas beyond (HSDP); all when not given"),
+    "secondary": Option(_whole, "GPUs that share a second 16-bit copy of the weights (ZeRO++ hpZ)"),
+    "buckets": Option(_not_negative, "GB of the framework's flat collective buffers per GPU"),
     "price": Option(_range, "US dollars per GPU-hour, LOW:HIGH"),
     "cpu_price": Option(_not_negative, "US dollars per CPU-core-hour of data preparation"),
     "ablations": Option(_not_negative, "ablations as a share of the main run's GPU-hours"),
@@ -204,6 +220,7 @@ OPTIONS: dict[str, Option] = {
     "checkpoint_hours": Option(_positive, "hours between checkpoints, when it is not the best interval"),
     "failure_rate": Option(_range, "GPU-days per interruption, LOW:HIGH"),
     "pue": Option(_positive, "power usage effectiveness of the site"),
+    "days": Option(_positive, "days of the cluster: without a model, what it can train"),
     "deadline": Option(_positive, "days the run may take"),
     "served_tokens": Option(_positive, "tokens the model will serve in its life"),
     "samples": Option(_whole, "Monte Carlo samples"),
@@ -243,11 +260,28 @@ def inputs_from(table: Mapping[str, Any], budget: Mapping[str, Any] | None, plac
         raise PlanError(f"{place}.pue: must be at least 1, not {values['pue']:g}")
     if dtype in ("fp32", "tf32"):
         values.setdefault("convention", "fp32")
+    if "buckets" in values:
+        values["buckets"] = values["buckets"] * 1e9
     if "storage" in values:
         values["storage"] = values["storage"] * 1e9
     direct = {k: v for k, v in values.items() if k in PlanInputs.__dataclass_fields__ and k not in _BUILT}
     return PlanInputs(model=model, device=device, dtype=dtype, tokens=tokens, unique_tokens=unique, corpus=corpus,
                       asked_parameters=values.get("parameters"), **direct)  # fmt: skip
+
+
+def wants_model(table: Mapping[str, Any]) -> bool:
+    """Whether a table leaves the model open, so that the question is what the cluster can train."""
+    return "model" not in table and "parameters" not in table
+
+
+def cluster_from(table: Mapping[str, Any], budget: Mapping[str, Any] | None, place: str = "plan") -> PlanInputs:
+    """PlanInputs of a cluster without a model: one of a billion parameters stands in until the compute is known.
+
+    Raises PlanError as `inputs_from` does, and when neither days nor a budget say how much is to be had.
+    """
+    if "days" not in table and budget is None:
+        raise PlanError(f"{place}: give a model, or days (--days) or a budget for what the cluster can train")
+    return inputs_from({"seq": 4096, **table, "parameters": 1e9}, budget, place)
 
 
 @contextmanager

@@ -22,8 +22,10 @@ from planner.units import GIB
 
 Numbers = Any
 
-LOGITS = {"unfused": 12.0, "fp32": 4.0, "fused": 0.0}
-"""Bytes per logit: bf16 + fp32 + both gradients; one fp32 copy; a chunked loss that never holds them."""
+LOGITS = {"unfused": 12.0, "fp32": 4.0, "in-place": 2.0, "fused": 0.0}
+"""Bytes per logit: bf16 + fp32 + both gradients; one fp32 copy; 16-bit logits that the loss turns into their own gradient
+(flash-attn's cross-entropy, llm-foundry); a chunked loss that never holds them."""
+OFFLOAD = ("none", "optimizer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,18 @@ class MemoryOptions:
     logits: str = "unfused"
     bytes_each: float = 2
     """Of an activation: 2 in 16-bit training, 4 in fp32."""
+    gradient_bytes: float | None = None
+    """Of an accumulated gradient; None means the convention's."""
+    ema: bool = False
+    """A moving average of the weights in fp32, sharded as the master copy is."""
+    offload: str = "none"
+    """`optimizer` keeps master copy and moments in the host's memory (ZeRO-Offload)."""
+    shard: int = 0
+    """Ranks that ZeRO shards over, replicas of them beyond (HSDP, MiCS); 0 means all."""
+    secondary: int = 0
+    """Ranks over which a second 16-bit copy of the weights is kept for the backward pass (ZeRO++ hpZ); 0 means none."""
+    bucket_bytes: float = 0.0
+    """Flat buffers of the framework's collectives (DeepSpeed's reduce and all-gather buckets), all together."""
     context_bytes: float = CONTEXT_GIB[1] * GIB
     nccl_bytes: float = NCCL_GIB[1] * GIB
     fragmentation: float = FRAGMENTATION
@@ -78,7 +92,10 @@ class MemoryOptions:
         one_of("optimizer", self.optimizer, MOMENTS)
         one_of("convention", self.convention, CONVENTIONS)
         one_of("logits", self.logits, LOGITS)
-        for name in ("context_bytes", "nccl_bytes", "fragmentation"):
+        one_of("offload", self.offload, OFFLOAD)
+        whole("shard", self.shard, 0)
+        whole("secondary", self.secondary, 0)
+        for name in ("context_bytes", "nccl_bytes", "fragmentation", "bucket_bytes"):
             not_negative(name, getattr(self, name))
 
 
@@ -128,10 +145,10 @@ class MemoryEstimate:
     @property
     def states(self) -> float:
         """Weights, gradients, master copy and moments."""
-        return sum(self.terms[k] for k in ("weights", "gradients", "master copy", "moments"))
+        return sum(self.terms[k] for k in STATES)
 
 
-STATES = ("weights", "gradients", "master copy", "moments")
+STATES = ("weights", "gradients", "master copy", "moments", "moving average", "secondary weights")
 
 
 def check_layout(c: ModelConfig, layout: Layout, options: MemoryOptions) -> None:
@@ -178,6 +195,20 @@ def layers_per_stage(layers: int, stages: Numbers) -> Numbers:
     return np.where(layers % stages == 0, layers / stages, (layers + 2) / stages)
 
 
+def key_value_parameters(c: ModelConfig) -> tuple[float, float]:
+    """(key and value projections, latent projections) of a layer: the first are replicated where tensor ranks outnumber
+    kv heads, the second are on every rank (DeepSeek-V2)."""
+    if c.mla is not None:
+        return 0.0, float(c.hidden * (c.mla.q_rank + c.mla.kv_rank + c.mla.rope))
+    return 2.0 * c.hidden * c.kv_heads * c.head_dim, 0.0
+
+
+def shard_ranks(options: MemoryOptions, layout: Layout) -> Numbers:
+    """Ranks that hold one copy of the sharded states: dp x cp, or the group of HSDP."""
+    ranks = np.asarray(layout.dp * layout.cp, float)
+    return np.minimum(ranks, options.shard) if options.shard else ranks
+
+
 def stage_parameters(c: ModelConfig, n: ParameterCount, layout: Layout, first: bool) -> StageParameters:
     """Parameters of one device of the first or the last stage. Norms, biases and routers are not tensor-sharded.
 
@@ -186,9 +217,10 @@ def stage_parameters(c: ModelConfig, n: ParameterCount, layout: Layout, first: b
     layers = layers_per_stage(c.layers, layout.pp)
     experts = float(c.moe.experts * expert_parameters(c)) if c.moe else 0.0
     sparse = 1 - c.moe.dense_layers / c.layers if c.moe else 0.0
-    per_layer = (n.attention + n.mlp) / c.layers - experts * sparse
-    unsharded = (n.norms + n.biases + n.router) / c.layers
-    layer = per_layer / layout.tp + unsharded
+    whole_heads, latent = key_value_parameters(c)
+    per_layer = (n.attention + n.mlp) / c.layers - experts * sparse - whole_heads - latent
+    unsharded = (n.norms + n.biases + n.router) / c.layers + latent
+    layer = per_layer / layout.tp + whole_heads / np.minimum(layout.tp, c.kv_heads) + unsharded
     table = n.embedding / layout.tp
     one_stage = np.asarray(layout.pp) == 1
     ends = (table + n.positions) if first else table
@@ -206,27 +238,25 @@ def state_bytes(
     """Weights, gradients, master copy and moments per device under a convention and ZeRO stage (0 to 3)."""
     kind = CONVENTIONS[options.convention]
     zero = np.asarray(layout.zero)
-    shards = np.asarray(layout.dp * layout.cp, float)
+    shards = shard_ranks(options, layout)
     held = {s: _sharded(p, shards, layout.ep, zero >= s) for s in (1, 2, 3)}
-    gradients = kind.gradients * held[2]
-    if kind.name == "megatron":
-        gradients = kind.gradients * held[3]
+    each = kind.gradients if options.gradient_bytes is None else options.gradient_bytes
+    gradients = each * held[3 if kind.name == "megatron" else 2]
     if kind.name == "deepspeed":
         working = np.where(zero == 3, 0.0, 2.0)
-        gradients = kind.gradients * held[1] + working * held[2]
+        gradients = each * held[1] + working * held[2]
+    weights = kind.weights * held[3]
     if kind.name == "fsdp2":
         weights = np.where(zero == 3, 0.0, 2.0) * held[3]
-        return {
-            "weights": weights,
-            "gradients": gradients,
-            "master copy": 4 * held[1],
-            "moments": _moments(options, c, n) * held[1],
-        }
+    here = 0.0 if options.offload == "optimizer" else 1.0
+    second = (p.dense + p.expert) / max(options.secondary, 1) if options.secondary else 0.0
     return {
-        "weights": kind.weights * held[3],
+        "weights": weights,
         "gradients": gradients,
-        "master copy": kind.master * held[1],
-        "moments": _moments(options, c, n) * held[1],
+        "master copy": here * (4 if kind.name == "fsdp2" else kind.master) * held[1],
+        "moments": here * _moments(options, c, n) * held[1],
+        "moving average": (4.0 if options.ema else 0.0) * held[1],
+        "secondary weights": np.where(zero == 3, 2.0 * second, 0.0) + 0.0 * held[1],
     }
 
 
@@ -267,7 +297,8 @@ def device_terms(
     dynamic = sum(terms[k] for k in terms if k not in STATES)
     terms["fragmentation"] = options.fragmentation * dynamic
     terms["device context"] = np.asarray(options.context_bytes) + 0.0 * dynamic
-    terms["communication buffers"] = np.where(np.asarray(layout.gpus) > 1, options.nccl_bytes, 0.0) + 0.0 * dynamic
+    buffers = options.nccl_bytes + options.bucket_bytes
+    terms["communication buffers"] = np.where(np.asarray(layout.gpus) > 1, buffers, 0.0) + 0.0 * dynamic
     return terms
 
 

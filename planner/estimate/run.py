@@ -19,7 +19,7 @@ from planner.estimate.memory import (
     largest_micro_batch,
 )
 from planner.estimate.reliability import CheckpointPlan, checkpoint_plan, job_mtbf, rate_distribution
-from planner.estimate.schedule import Schedule, schedule
+from planner.estimate.schedule import Schedule, memory_options, schedule
 from planner.estimate.serving import Decode, decode
 from planner.estimate.vocabulary import VocabularyAnswer
 from planner.estimate.vocabulary import answer as vocabulary_answer
@@ -59,6 +59,8 @@ def estimate_run(inputs: PlanInputs) -> RunEstimate:
     """Plans a run. Raises PlanError when the inputs cannot be (no tokens, indivisible layout, ...)."""
     space, options = search_space(inputs), memory_options(inputs)
     fit = fit_answer(inputs, space, options)
+    if inputs.logits is None:
+        fit, inputs = _loss_that_fits(inputs, space, fit)
     chosen = replace(inputs, recompute=fit.memory.layout.recompute)
     times = schedule(chosen, fit.memory.layout)
     vocabulary = None
@@ -77,6 +79,19 @@ def estimate_run(inputs: PlanInputs) -> RunEstimate:
         on_time=on_time(inputs, times),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
+
+
+def _loss_that_fits(i: PlanInputs, space: SearchSpace, fit: FitAnswer) -> tuple[FitAnswer, PlanInputs]:
+    """The plan with an unfused loss, or where nothing fits with one, with a loss in place, and said."""
+    unfused = replace(i, logits="unfused")
+    if fit.memory.fits:
+        return fit, unfused
+    other = replace(i, logits="in-place")
+    found = fit_answer(other, space, memory_options(other))
+    if not found.memory.fits:
+        return fit, unfused
+    said = "fits only with a loss that works in place or in chunks (--logits)"
+    return replace(found, note=f"{found.note}; {said}" if found.note else said), other
 
 
 CHANCE = 0.8
@@ -121,12 +136,6 @@ def _failure_days(i: PlanInputs) -> float:
 def default_batch(inputs: PlanInputs) -> int:
     """Sequences per step when none is given (see `batch_sequences`)."""
     return batch_sequences(inputs.tokens, inputs.seq, inputs.gpus)
-
-
-def memory_options(i: PlanInputs) -> MemoryOptions:
-    """Memory options of the inputs."""
-    return MemoryOptions(seq=i.seq, optimizer=i.optimizer, convention=i.convention, flash=i.flash, logits=i.logits,
-                         bytes_each=4 if i.dtype in ("fp32", "tf32") else 2)  # fmt: skip
 
 
 def search_space(i: PlanInputs) -> SearchSpace:

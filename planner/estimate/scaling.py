@@ -107,6 +107,24 @@ def llama3_tokens(flops: float, digits: str = "figure") -> float:
     return a * positive("flops", flops) ** alpha
 
 
+def kaplan_parameters(flops: float) -> float:
+    """N of Kaplan 2020, non-embedding: 1.3e9 PF-days^0.73. Superseded, kept to compare."""
+    size, power, day = facts.KAPLAN
+    return size * (positive("flops", flops) / day) ** power
+
+
+def law_reach(parameters: float, tokens: float) -> str:
+    """Whether the law may speak: `` inside the points, `extrapolated` above them, `outside` below them.
+
+    Larger runs have followed the law (Llama 3 405B by its own); far fewer parameters or tokens than any point have not,
+    and the formula then gives losses above a uniform guess.
+    """
+    (small, large), (few, many) = facts.LAW_RANGE["parameters"], facts.LAW_RANGE["tokens"]
+    if parameters < small or tokens < few:
+        return "outside"
+    return "extrapolated" if parameters > large or tokens > many else ""
+
+
 @dataclass(frozen=True)
 class Exchange:
     """A smaller model with the same loss: how much training it costs more, and what that buys in serving."""

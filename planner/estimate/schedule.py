@@ -100,10 +100,16 @@ def forecast_of(i: PlanInputs, where: Layout | None) -> Forecast | None:
     """The forecast a plan rests on; None where the utilisation is given."""
     if i.mfu is not None or i.calendar_mfu is not None or where is None:
         return None
-    options = MemoryOptions(
-        seq=i.seq, flash=i.flash, logits=i.logits, bytes_each=4 if i.dtype in ("fp32", "tf32") else 2
-    )
-    return forecast(i.model, i.device, where, options, i.dtype)
+    return forecast(i.model, i.device, where, memory_options(i), i.dtype)
+
+
+def memory_options(i: PlanInputs) -> MemoryOptions:
+    """Memory options of the inputs."""
+    return MemoryOptions(
+        seq=i.seq, optimizer=i.optimizer, convention=i.convention, flash=i.flash, logits=i.logits or "unfused",
+        bytes_each=4 if i.dtype in ("fp32", "tf32") else 2, gradient_bytes=i.gradient_bytes, ema=i.ema, offload=i.offload,
+        shard=i.shard, secondary=i.secondary, bucket_bytes=i.buckets,
+    )  # fmt: skip
 
 
 def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:

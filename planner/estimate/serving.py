@@ -34,6 +34,15 @@ def kv_bytes_per_token(c: ModelConfig, bytes_each: float = 2) -> float:
     return 2.0 * c.layers * c.kv_heads * c.head_dim * bytes_each
 
 
+def kv_bytes(c: ModelConfig, context: float, bytes_each: float = 2) -> float:
+    """Bytes of one sequence's cache at a context: sliding-window layers keep their window only."""
+    if not c.window:
+        return kv_bytes_per_token(c, bytes_each) * context
+    full, local = c.window_layers()
+    per_layer = kv_bytes_per_token(c, bytes_each) / c.layers
+    return per_layer * (full * context + local * min(context, c.window))
+
+
 def decode_intensity(batch: float, bytes_each: float = 2) -> float:
     """FLOP per byte of decoding: 2 N B FLOP against N x bytes of weights, about the batch size in bf16."""
     return 2 * batch / bytes_each
@@ -71,7 +80,7 @@ def decode(
     not_negative("context", context)
     n = count(c)
     weights = n.total * bytes_each
-    cache = kv_bytes_per_token(c, 2) * context
+    cache = kv_bytes(c, context)
     usable = 0.9 * device.memory_bytes
     fewest = int(-(-(weights + batch * cache) // usable))
     gpus = gpus or fewest

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.estimate.memory import LOGITS, Layout, MemoryOptions, layers_per_stage
+from planner.estimate.memory import LOGITS, Layout, MemoryOptions, layers_per_stage, shard_ranks
 from planner.facts import step_time as facts
 from planner.facts.step_time import FITTED, TimeFactors
 from planner.model.config import ModelConfig
@@ -211,22 +211,26 @@ def _data_traffic(s: _Step, work: Numbers, micro: Numbers) -> Numbers:
     experts = c.moe.experts * expert_parameters(c) * (c.layers - c.moe.dense_layers) if c.moe else 0
     held = (s.n.total - experts + experts / np.maximum(lay.ep, 1)) / (np.asarray(lay.tp) * lay.pp)
     ranks = np.asarray(lay.dp) * lay.cp
-    traffic = ring_all_reduce_bytes(2.0 * held, ranks) * np.where(zero == 3, ZERO3_TRAFFIC, 1.0)
-    inner = np.asarray(lay.tp) * 1.0
-    members = np.clip(s.device.per_node / inner, 1, ranks)
+    shards = shard_ranks(s.options, lay)
+    gathers = np.where(zero == 3, 1.0 if s.options.secondary else ZERO3_TRAFFIC, 1.0)
+    traffic = ring_all_reduce_bytes(2.0 * held, shards) * gathers
+    members = np.clip(s.device.per_node / np.asarray(lay.tp, float), 1, ranks)
     pooled = np.minimum(members * s.device.network_bandwidth, s.device.scale_up_bandwidth)
-    inside = np.asarray(lay.gpus) <= s.device.per_node
+    inside = (np.asarray(lay.gpus) <= s.device.per_node) | (shards * lay.tp <= s.device.per_node)
     rate = s.factors.link * np.where(inside, s.device.scale_up_bandwidth, pooled)
-    start = 3 * s.layers * facts.COLLECTIVE_SECONDS * np.log2(np.maximum(ranks, 1) + 1)
+    start = 3 * s.layers * facts.COLLECTIVE_SECONDS * np.log2(np.maximum(shards, 1) + 1)
+    copies = ranks / shards
+    between = ring_all_reduce_bytes(2.0 * held / shards, copies) / (s.factors.link * s.device.network_bandwidth)
     once = np.where(ranks > 1, traffic / rate + start, 0.0)
     repeats = np.where(zero == 3, micro, np.where(zero == 2, (1 + micro) / 2, 1.0))
     beside = np.where(zero == 3, work, 2 / 3 * work)
-    return repeats * _exposed(once, beside, s.factors.exposed)
+    reduced = np.where(copies > 1, _exposed(between, beside, s.factors.exposed), 0.0)
+    return repeats * _exposed(once, beside, s.factors.exposed) + reduced
 
 
 def _optimizer(s: _Step) -> Numbers:
     """Seconds to read and write the optimizer's state once: bound by memory."""
     lay = s.layout
-    shards = np.where(np.asarray(lay.zero) >= 1, np.asarray(lay.dp) * lay.cp, 1)
+    shards = np.where(np.asarray(lay.zero) >= 1, shard_ranks(s.options, lay), 1)
     held = s.n.total / (np.asarray(lay.tp) * lay.pp * shards)
     return facts.OPTIMIZER_BYTES * held / s.device.memory_bandwidth

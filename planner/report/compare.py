@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.errors import PlanError, positive
-from planner.estimate.memory import STATES, Layout, MemoryEstimate, MemoryOptions, estimate
+from planner.estimate.memory import Layout, MemoryEstimate, MemoryOptions, estimate
 from planner.model.config import Experts, LatentAttention, ModelConfig
 from planner.model.device import Accelerator
 from planner.model.flops import CONVENTIONS as FLOP_CONVENTIONS
@@ -83,7 +83,9 @@ def read_plan(table: Mapping[str, Any]) -> _Planned:
         time = table["time"]
         kind = "step" if "step_mfu_share" in time else "calendar"
         options = MemoryOptions(seq=i["seq_tokens"], optimizer=i["optimizer"], convention=i["convention"], flash=i["flash"],
-                                logits=i["logits"], bytes_each=4 if i["dtype"] in ("fp32", "tf32") else 2)  # fmt: skip
+                                logits=i["logits"] or "unfused", bytes_each=4 if i["dtype"] in ("fp32", "tf32") else 2,
+                                gradient_bytes=i.get("gradient_bytes"), ema=i.get("ema", False), offload=i.get("offload", "none"),
+                                shard=i.get("shard", 0), secondary=i.get("secondary", 0), bucket_bytes=i.get("buckets", 0.0))  # fmt: skip
     except (KeyError, TypeError) as error:
         raise PlanError(f"plan.json: not a plan written by tokenmill plan --json ({error})") from error
     batch = layout.dp * layout.micro_batch * layout.microbatches * options.seq
@@ -255,7 +257,7 @@ def _state_candidates(p: _Planned, base: MemoryEstimate) -> Iterator[tuple[str, 
         yield "gradients are fp32 (2 more bytes per parameter)", "gradients", base.terms["gradients"]
     shards = p.layout.dp * p.layout.cp
     if shards > 1:
-        for name in STATES:
+        for name in places:
             yield f"{name} are not sharded over data parallelism", places[name], base.terms[name] * (shards - 1)
     if base.terms["master copy"]:
         yield "no fp32 master copy is kept", "weights", -base.terms["master copy"]

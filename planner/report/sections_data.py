@@ -76,7 +76,8 @@ def data(p: RunEstimate) -> Section:
             "loss",
             d.loss,
             "nats_per_token",
-            "expected loss",
+            "expected loss"
+            + {"outside": ", outside the law's range", "extrapolated": ", extrapolated"}.get(d.reach, ""),
             "E + A/N^a + B/D_eff^b",
             law,
             CHINCHILLA + "; on their data, for comparison only",

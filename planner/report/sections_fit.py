@@ -179,12 +179,14 @@ def _memory_formulas(p: RunEstimate) -> dict[str, tuple[str, dict[str, Value], s
         "cp": layout.cp,
         "in flight": min(layout.pp, layout.microbatches),
     }
-    logit = LOGITS[i.logits]
+    logit = LOGITS[i.logits or "unfused"]
     return {
         "weights": (f"{kind.weights:g} bytes x parameters held (/ dp x cp from ZeRO-3)", held, kind.source),
         "gradients": (f"{kind.gradients:g} bytes x parameters held (/ dp x cp from ZeRO-2)", held, kind.source),
         "master copy": (f"{kind.master:g} bytes x parameters held (/ dp x cp from ZeRO-1)", held, kind.source),
         "moments": (f"{MOMENTS[i.optimizer][0]:g} bytes x parameters held (/ dp x cp from ZeRO-1)", held, f"{i.optimizer}: {MOMENTS[i.optimizer][1]}"),
+        "moving average": ("4 bytes x parameters held (/ dp x cp from ZeRO-1)", held, "as asked"),
+        "secondary weights": ("2 bytes x parameters / ranks of the second copy", held, "ZeRO++ hpZ"),
         "activations": (f"kept per layer under recompute {layout.recompute} x layers x micro-batches in flight", micro, "2 s b (4h + 2 nh hd + 2 kv hd + 4f) + 4 s b nh and what recompute drops (C); Korthikanti 2022"),
         "layer being recomputed": ("one whole layer less what it keeps", micro, "Korthikanti 2022"),
         "embedding output": ("2 s b h", micro, "bf16"),

@@ -164,7 +164,10 @@ def moves(p: RunEstimate) -> Section:
         ("possible", "possible"),
         ("consequence", "consequence"),
     )
-    rows = tuple((m.name, m.unit, float(m.now), float(m.then), m.changes_model, m.possible, cost.get(m.name, m.note)) for m in found)
+    rows = tuple(
+        (m.name, m.unit, float(m.now), float(m.then), m.changes_model, m.possible, cost.get(m.name, m.note))
+        for m in found
+    )
     title = f"Four moves, each alone, for {plain(wanted)} days instead of {plain(now)}"
     return Section("moves", title, (), Table(columns, rows), ("loss by the refit law, in nats per token",))
 
