@@ -78,6 +78,7 @@ def _inputs_dict(i: PlanInputs) -> Mapping[str, Any]:
     out["device"] = {
         "name": device["name"], "memory_bytes": device["memory_bytes"], "peak_flop_per_s": dict(i.device.peaks),
         "memory_bandwidth_bytes_per_s": device["memory_bandwidth"], "source": device["source"],
+        "matmul_share": device["matmul_share"],
     }  # fmt: skip
     names = {"seq": "seq_tokens", "global_batch": "global_batch_sequences", "price": "price_usd_per_gpu_hour",
              "cpu_price": "cpu_price_usd_per_cpu_hour", "storage": "storage_bytes_per_s", "restart": "restart_minutes",

@@ -18,7 +18,7 @@ from planner.facts.hardware import ACCELERATORS
 from planner.model.flops import RECOMPUTE
 from planner.model.shapes import presets
 from planner.plan import inputs_from, make_plan
-from planner.report import compare, comparison, questions, validate
+from planner.report import compare, comparison, guess, questions, validate
 from planner.report import way_back as report_way_back
 from planner.report.quantity import Answer
 from tokenmill.plan_files import read_object, with_config
@@ -32,6 +32,7 @@ SUB_QUESTIONS = {
     "vocab": "vocabulary size from the budget's measured totals",
     "serve": "decoding speed and price by batch, and when a smaller model repays itself",
     "checkpoint": "failures, best checkpoint interval, goodput",
+    "guess": "asks for days, GPU-hours, memory and the optimum before it answers, and keeps both in --write PLAN.json",
     "compare": "PLAN.json MEASURED.json: which term was missed, and what to assume next",
     "measure": "run a few real training steps here (needs torch) and write measured.json",
     "validate": "our estimates against published runs and worked examples",
@@ -60,6 +61,9 @@ def add_parser(commands: Any) -> None:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=option.help)
         else:
             parser.add_argument(flag, metavar=name.split("_")[-1].upper(), help=option.help)
+    parser.add_argument(
+        "--guess", metavar="NAME=NUMBER,...", help="for guess: days, gpu_hours, memory_gib, optimal_parameters"
+    )
     parser.add_argument("--steps", default="5", help="for measure: timed steps")
     parser.add_argument("--device", default="auto", help="for measure: auto, cpu or cuda")
     parser.add_argument("--json", action="store_true", help="as JSON, the unit in every key")
@@ -94,6 +98,8 @@ def _answer(given: argparse.Namespace) -> int:
         return _compare(given)
     if given.files:
         raise PlanError(f"plan {question}: takes no file {given.files[0]!r} (the budget goes behind --budget)")
+    if question == "guess":
+        return _guess(given)
     if question == "measure":
         return _measure(given)
     if question == "validate":
@@ -155,6 +161,33 @@ def _print(given: argparse.Namespace, answer: Answer) -> int:
     else:
         print("\n".join(answer.headline if given.brief else answer.lines(given.explain)))
     return 0
+
+
+def _guess(given: argparse.Namespace) -> int:
+    """The builder's test: the guesses first, then the plan, both kept."""
+    plan = make_plan(inputs_from(_table(given), _budget(given.budget)))
+    if given.guess:
+        pairs = [pair.partition("=") for pair in given.guess.split(",")]
+        guesses = guess.read({name.strip(): text.strip() for name, _, text in pairs})
+    else:
+        guesses = guess.read(_ask())
+    if not guesses:
+        raise PlanError("guess: nothing was guessed; write days=20,gpu_hours=31k behind --guess, or answer when asked")
+    if given.write:
+        kept = {**plan.as_dict(), **guess.record(plan, guesses)}
+        Path(given.write).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return _print(given, guess.answer(plan, guesses))
+
+
+def _ask() -> dict[str, str]:
+    """Answers from the terminal, an empty line for none; what is typed so that the answer on stdout stays clean."""
+    out = {}
+    for name, question in guess.QUESTIONS.items():
+        print(f"{question} ", end="", file=sys.stderr, flush=True)
+        text = sys.stdin.readline().strip()
+        if text:
+            out[name] = text
+    return out
 
 
 def _compare(given: argparse.Namespace) -> int:

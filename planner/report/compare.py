@@ -13,10 +13,13 @@ from typing import Any
 
 from planner.errors import PlanError, positive
 from planner.estimate.memory import Layout, MemoryEstimate, MemoryOptions, estimate
+from planner.estimate.step_time import TIME_TERMS
 from planner.model.config import Experts, LatentAttention, ModelConfig
 from planner.model.device import Accelerator
 from planner.model.flops import CONVENTIONS as FLOP_CONVENTIONS
 from planner.model.flops import token_flops
+from planner.report.guess import Score, actual, scores
+from planner.report.verdict import Verdict, verdict
 
 NOT_ALLOCATED = ("fragmentation", "device context", "communication buffers")
 """Terms an allocator's own peak does not see."""
@@ -52,6 +55,9 @@ class Comparison:
     predicted_step_seconds: float
     predicted_allocated: float
     measured: Mapping[str, Any]
+    verdict: Verdict | None
+    scores: tuple[Score, ...]
+    """Guesses that were recorded with the plan, against the run."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,10 @@ class _Planned:
     batch_tokens: float
     utilisation: Mapping[str, float]
     convention: str
+    ceiling: float
+    """The best matmul measured on the device, of its peak."""
+    step: Mapping[str, float]
+    """The forecast's share of a step by term; empty where the utilisation was given."""
 
 
 def read_plan(table: Mapping[str, Any]) -> _Planned:
@@ -99,14 +109,17 @@ def read_plan(table: Mapping[str, Any]) -> _Planned:
         batch,
         time[f"{kind}_mfu_share"],
         "palm" if kind == "step" else "6nd",
+        i["device"].get("matmul_share", 1.0),
+        {t: table.get("step", {}).get(t.replace(" ", "_").replace("-", "_") + "_share", 0.0) for t in TIME_TERMS},
     )
 
 
 def compare(plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Comparison:
     """Holds `measured.json` against `plan.json` (both as dicts).
 
-    Reads step_seconds, tokens_per_second, peak_allocated_bytes, peak_reserved_bytes, device_used_bytes, data_seconds
-    and buckets_bytes; any may be absent, but not time and memory both. Raises PlanError for numbers that cannot be.
+    Reads step_seconds, tokens_per_second, peak_allocated_bytes, peak_reserved_bytes, device_used_bytes, data_seconds,
+    buckets_bytes, and of a finished run days or gpu_hours; any may be absent, but not all. Raises PlanError for numbers
+    that cannot be.
     """
     p = read_plan(plan)
     known = (
@@ -116,6 +129,8 @@ def compare(plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Comparison:
         "peak_reserved_bytes",
         "device_used_bytes",
         "data_seconds",
+        "days",
+        "gpu_hours",
     )
     numbers = {k: positive(f"measured.json: {k}", measured[k]) for k in known if measured.get(k) is not None}
     if not numbers:
@@ -139,7 +154,16 @@ def compare(plan: Mapping[str, Any], measured: Mapping[str, Any]) -> Comparison:
         time_explanations=() if ratio is None or within else _explain_time(p, ratio, numbers),
         memory_gap=gap, memory_explanations=() if gap is None else _explain_memory(p, memory, allocated, gap, buckets), buckets=buckets,
         calibration=_calibrate(p, mfu, numbers, buckets), predicted_step_seconds=predicted, predicted_allocated=allocated, measured=numbers,
+        verdict=None if not mfu else verdict(mfu["palm"], p.ceiling, p.step, _data_share(numbers, None if speed is None else p.batch_tokens / speed)),
+        scores=scores(plan, actual(plan, numbers, p.batch_tokens)),
     )  # fmt: skip
+
+
+def _data_share(numbers: Mapping[str, float], step_seconds: float | None) -> float | None:
+    """Share of the measured step that waited for data, where the run says."""
+    if "data_seconds" not in numbers or not step_seconds:
+        return None
+    return numbers["data_seconds"] / step_seconds
 
 
 def _with_measured_batch(p: _Planned, measured: Mapping[str, Any]) -> _Planned:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from planner.model.flops import CONVENTIONS as FLOP_CONVENTIONS
 from planner.report.compare import Comparison, Explanation
+from planner.report.guess import score_section
 from planner.report.quantity import Answer, Quantity, Section, Table
 from planner.units import GIB, plain
 
@@ -15,7 +16,17 @@ def answer(c: Comparison) -> Answer:
     return Answer(
         "compare",
         tuple(_headline(c)),
-        tuple(s for s in (_time_section(c), _memory_section(c), _calibration_section(c)) if s),
+        tuple(
+            s
+            for s in (
+                score_section(c.scores),
+                _verdict_section(c),
+                _time_section(c),
+                _memory_section(c),
+                _calibration_section(c),
+            )
+            if s
+        ),
     )
 
 
@@ -23,6 +34,8 @@ def _headline(c: Comparison) -> Iterator[str]:
     if c.time_ratio is not None:
         verdict = "inside the plan's range" if c.within_range else "outside the plan's range"
         yield f"Time: {c.time_ratio:.2f} x the predicted step, {verdict}" + _first(c.time_explanations, "x")
+    if c.verdict is not None:
+        yield f"MFU {c.verdict.mfu:.2f}: {c.verdict.words}"
     if c.memory_gap is not None:
         share = c.memory_gap / c.predicted_allocated
         size = abs(c.memory_gap)
@@ -37,6 +50,15 @@ def _headline(c: Comparison) -> Iterator[str]:
     if wrong and abs(wrong[0][2] - wrong[0][1]) > 0.02 * c.predicted_allocated:
         name, predicted, measured = wrong[0]
         yield f"The bucket sized worst: {name}, {measured / predicted:.2f} x its estimate"
+
+
+def _verdict_section(c: Comparison) -> Section | None:
+    if c.verdict is None or not c.verdict.terms:
+        return None
+    columns = (("term", "likely term, first first"), ("measure", "what to measure next"))
+    return Section(
+        "verdict", f"What MFU {c.verdict.mfu:.2f} means: {c.verdict.band}", (), Table(columns, c.verdict.terms)
+    )
 
 
 def _first(found: tuple[Explanation, ...], unit: str) -> str:
