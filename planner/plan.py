@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from planner.errors import PlanError
-from planner.estimate.inputs import OPTIONS, PlanInputs, inputs_from
+from planner.estimate.inputs import PlanInputs, inputs_from
 from planner.estimate.memory import Layout
+from planner.estimate.options import OPTIONS
 from planner.estimate.run import RunEstimate, estimate_run
 from planner.report import sections, summary
 from planner.report.quantity import Answer, Section
@@ -51,6 +52,7 @@ class Plan(RunEstimate):
             "conventions": sections.conventions(self),
             **{k: v for k, v in self.answer().as_dict().items() if k != "question"},
             "fits": self.fit.memory.fits,
+            "batch_sequences": self.fit.global_batch,
             "deadline_chances": [{"gpus": n, "chance_share": c} for n, c in self.on_time],
             "layout_chosen": _layout_dict(self.fit.memory.layout),
             "memory_terms_bytes": {k: dict(v) for k, v in self.fit.memory.stages.items()},

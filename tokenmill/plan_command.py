@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import PlanError, near
-from planner.estimate.inputs import OPTIONS, cluster_from, wants_model
+from planner.estimate.inputs import cluster_from, wants_model
+from planner.estimate.options import GROUPS, OPTIONS
 from planner.estimate.way_back import way_back
 from planner.facts.hardware import ACCELERATORS
 from planner.model.flops import RECOMPUTE
@@ -55,12 +56,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="for compare: plan.json measured.json")
     parser.add_argument("--budget", metavar="FILE", help="token_budget.json of a run")
     parser.add_argument("--recipe", metavar="FILE", help="a recipe whose [plan] table is taken; options given here win")
-    for name, option in OPTIONS.items():
-        flag = f"--{name.replace('_', '-')}"
-        if name in FLAGS:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=option.help)
-        else:
-            parser.add_argument(flag, metavar=name.split("_")[-1].upper(), help=option.help)
+    for title, (example, names) in GROUPS.items():
+        group = parser.add_argument_group(title, f"as in: {example}")
+        for name in names:
+            _add_option(group, name)
     parser.add_argument(
         "--guess", metavar="NAME=NUMBER,...", help="for guess: days, gpu_hours, memory_gib, optimal_parameters"
     )
@@ -71,6 +70,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--brief", action="store_true", help="the answer only, without the details")
     parser.add_argument("--write", metavar="FILE", help="write there: plan.json, measured.json or the validation page")
     parser.set_defaults(run=run)
+
+
+def _add_option(group: Any, name: str) -> None:
+    flag = f"--{name.replace('_', '-')}"
+    if name in FLAGS:
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=OPTIONS[name].help)
+    else:
+        group.add_argument(flag, metavar=name.split("_")[-1].upper(), help=OPTIONS[name].help)
 
 
 def run(given: argparse.Namespace) -> int:

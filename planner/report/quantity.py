@@ -84,6 +84,8 @@ class Table:
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[Any, ...], ...]
+    formulas: tuple[tuple[str, str], ...] = ()
+    """(column key, formula) of columns that are computed."""
 
     def records(self) -> list[dict[str, Any]]:
         """One dict per row, keyed by the columns' keys."""
@@ -118,6 +120,7 @@ class Section:
             out += explanation(q) if explain else []
         if self.table is not None:
             out += ["  " + line for line in table_lines(self.table)]
+            out += formula_lines(self.table) if explain else []
         out += [f"  {note}" for note in self.notes]
         return out
 
@@ -145,6 +148,11 @@ class Answer:
             for s in self.sections
             for q in s.quantities
             if q.formula or q.source
+        } | {
+            f"{s.name}.rows.{key}": {"formula": formula, "inputs": {}, "source": ""}
+            for s in self.sections
+            if s.table is not None
+            for key, formula in s.table.formulas
         }
 
     def lines(self, explain: bool = False) -> list[str]:
@@ -160,6 +168,12 @@ def explanation(q: Quantity) -> list[str]:
     inputs = ", ".join(f"{k} = {_input(v)}" for k, v in q.inputs.items())
     pairs = (("=", q.formula), ("with", inputs), ("from", q.source))
     return [f"      {word} {text}" for word, text in pairs if text]
+
+
+def formula_lines(table: Table) -> list[str]:
+    """Indented lines: the formula of each computed column, by its heading."""
+    headings = dict(table.columns)
+    return [f"      {headings[key]} = {formula}" for key, formula in table.formulas if key in headings]
 
 
 def _input(value: Any) -> str:

@@ -87,6 +87,14 @@ def data(p: RunEstimate) -> Section:
     return Section("data", "Data", tuple(rows), None, (f"D/N at this compute by other coefficients: {trap}",))
 
 
+VOCABULARY_FORMULAS = (
+    ("training_flop", "(6 (N_body + V h) + 3 x attention) x tokens(V)"),
+    ("relative_flops", "FLOPs over the least of the rows"),
+    ("logits_per_sequence_bytes", "12 bytes x T x V"),
+    ("gpu_hours", "GPU-hours of the plan x FLOPs / FLOPs of its vocabulary"),
+)
+
+
 def vocabulary(p: RunEstimate) -> Section:
     """The measured vocabulary sizes."""
     assert p.vocabulary is not None
@@ -114,7 +122,13 @@ def vocabulary(p: RunEstimate) -> Section:
     quantities = (
         Quantity("least_flops_vocab_size", v.best_vocab, "", "vocabulary of least training FLOPs", "argmin of (6 (N_body + V h) + 3 attention) x tokens(V)", {"N_body": count(i.model).non_embedding, "h": i.model.hidden}, "measured totals, monotone cubic in log V"),
     )  # fmt: skip
-    return Section("vocabulary", "Vocabulary, measured on this corpus", quantities, Table(columns, rows), notes)
+    return Section(
+        "vocabulary",
+        "Vocabulary, measured on this corpus",
+        quantities,
+        Table(columns, rows, VOCABULARY_FORMULAS),
+        notes,
+    )
 
 
 def reliability(p: RunEstimate) -> Section:

@@ -199,6 +199,15 @@ def _memory_formulas(p: RunEstimate) -> dict[str, tuple[str, dict[str, Value], s
     }  # fmt: skip
 
 
+LAYOUT_FORMULAS = (
+    ("memory_bytes", "sum of the memory terms on the fullest device"),
+    ("relative_time", "step time over that of the first row, by the forecast's terms"),
+    ("bubble_share", "(P - 1) / (M + P - 1) of cluster time"),
+    ("bubble_of_ideal", "(P - 1) / (V M) relative to ideal time"),
+    ("gemm_flop_per_byte", "2 m n k / (2 (m k + k n + m n)), m tokens of a micro-batch, n MLP width / tp, k hidden"),
+)
+
+
 def layouts(p: RunEstimate, rows: int = 8) -> Section:
     """The Pareto table of layouts."""
     s = p.fit.search
@@ -222,4 +231,10 @@ def layouts(p: RunEstimate, rows: int = 8) -> Section:
     )  # fmt: skip
     more = (f"{len(s.pareto) - rows} leaner and slower layouts not shown",) if len(s.pareto) > rows else ()
     note = "time is relative to the fastest that fits, by the same step time as the forecast"
-    return Section("layout", "Layouts: where less memory costs time", quantities, Table(columns, table), (note, *more))
+    return Section(
+        "layout",
+        "Layouts: where less memory costs time",
+        quantities,
+        Table(columns, table, LAYOUT_FORMULAS),
+        (note, *more),
+    )

@@ -141,6 +141,12 @@ def bill(p: RunEstimate) -> Section:
     return Section("bill", "Bill", tuple(rows), None, tuple(notes))
 
 
+MOVE_FORMULAS = (
+    ("then", "now x days wanted / days now for tokens and parameters, the other way round for GPUs and MFU"),
+    ("consequence", "L(N, D) after less L(N, D) before, L = E + A/N^a + B/D^b"),
+)
+
+
 def moves(p: RunEstimate) -> Section:
     """The four ways to take half the time, or to meet the deadline."""
     s, i = p.schedule, p.inputs
@@ -169,7 +175,9 @@ def moves(p: RunEstimate) -> Section:
         for m in found
     )
     title = f"Four moves, each alone, for {plain(wanted)} days instead of {plain(now)}"
-    return Section("moves", title, (), Table(columns, rows), ("loss by the refit law, in nats per token",))
+    return Section(
+        "moves", title, (), Table(columns, rows, MOVE_FORMULAS), ("loss by the refit law, in nats per token",)
+    )
 
 
 def uncertainty(p: RunEstimate) -> Section:

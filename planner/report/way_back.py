@@ -15,6 +15,22 @@ from planner.units import big, duration, plain
 OUTSIDE = "outside the law's range"
 
 
+LAW_FORMULAS = (
+    (
+        "size_parameters",
+        "Chinchilla: G (C/6)^(b/(a+b)); 20: sqrt(C/120); Llama 3: C / (6 x 0.299 C^0.537); Kaplan: 1.3e9 (C / PF-day)^0.73",
+    ),
+    ("training_tokens", "C / (6 N)"),
+    ("loss", "E + A/N^a + B/D^b"),
+)
+CURVE_FORMULAS = (
+    ("training_tokens", "C / (6 N)"),
+    ("loss", "E + A/N^a + B/D^b"),
+    ("served_ratio", "2 N a token over that of the optimum"),
+    ("lifetime_flop", "C + 2 N x served tokens"),
+)
+
+
 def answer(w: WayBack) -> Answer:
     """The way back as headline and sections."""
     parts = [_compute(w), _laws(w), _curve(w)]
@@ -87,7 +103,7 @@ def _laws(w: WayBack) -> Section:
         (a.law, a.parameters, a.tokens, round(a.tokens.p50 / a.parameters.p50, 1), _loss(a.loss) + _reach(a.reach), a.note) for a in w.laws
     )  # fmt: skip
     notes = (f"loss of every row by the {REFIT_SOURCE}; in nats per token of that data, for comparison only",)
-    return Section("laws", "Compute-optimal, by law", (), Table(columns, rows), notes)
+    return Section("laws", "Compute-optimal, by law", (), Table(columns, rows, LAW_FORMULAS), notes)
 
 
 def _reach(reach: str) -> str:
@@ -105,7 +121,9 @@ def _curve(w: WayBack) -> Section:
          None if a.above_optimum is None else round(a.above_optimum, 4), a.ratio, *((a.lifetime_flops,) if served else ()))
         for a in w.curve
     )  # fmt: skip
-    return Section("allocation", "Same compute, other allocation (6 N D held)", (), Table(tuple(columns), rows))
+    return Section(
+        "allocation", "Same compute, other allocation (6 N D held)", (), Table(tuple(columns), rows, CURVE_FORMULAS)
+    )
 
 
 def _corpus(w: WayBack) -> Section:

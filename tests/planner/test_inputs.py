@@ -3,7 +3,8 @@
 import pytest
 
 from planner.errors import PlanError
-from planner.estimate.inputs import OPTIONS, inputs_from
+from planner.estimate.inputs import inputs_from
+from planner.estimate.options import OPTIONS
 from planner.model.count import count
 from planner.model.device import accelerator, check_peak
 

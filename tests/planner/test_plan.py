@@ -2,12 +2,14 @@
 
 import json
 import math
+import pathlib
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
+from planner.estimate.options import GROUPS, OPTIONS
 from planner.estimate.run import default_batch
 from planner.facts.configs import CONFIGS_HF
 from planner.facts.models import CONFIGS
@@ -257,3 +259,62 @@ def test_a_batch_ramp_gives_the_tokens_and_costs_time_on_top_of_a_step_mfu():
 def test_a_ramp_that_cannot_be_is_refused(bad):
     with pytest.raises(PlanError, match=r"plan\.ramp"):
         inputs_from({**PLAN, "ramp": bad}, None)
+
+
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "docs" / "plan.schema.json"
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "number": (int, float)}
+
+
+def misfits(value, schema, place="plan"):
+    """Where `value` is not as `schema` says, for the few words of JSON Schema that ours uses."""
+    if "const" in schema:
+        return [] if value == schema["const"] else [f"{place}: {value!r}"]
+    kind = schema.get("type")
+    wrong = kind is not None and (not isinstance(value, TYPES[kind]) or (kind == "number" and isinstance(value, bool)))
+    if wrong:
+        return [f"{place}: {value!r} is no {kind}"]
+    out = [f"{place}.{key}: missing" for key in schema.get("required", ()) if key not in value]
+    for key, inner in schema.get("properties", {}).items():
+        if key in value:
+            out += misfits(value[key], inner, f"{place}.{key}")
+    for k, item in enumerate(value if "items" in schema else ()):
+        out += misfits(item, schema["items"], f"{place}[{k}]")
+    return out
+
+
+def test_a_plan_is_as_its_schema_says(plan):
+    schema = json.loads(SCHEMA.read_text())
+    assert misfits(plan.as_dict(), schema) == []
+    assert misfits({**plan.as_dict(), "fits": "yes"}, schema) == ["plan.fits: 'yes' is no boolean"]
+    bare = make_plan(inputs_from({**PLAN, "tokens": "1T", "samples": 100}, None)).as_dict()
+    assert misfits(bare, schema) == []
+    assert {*plan.as_dict(), *bare} <= set(schema["properties"])
+
+
+def test_a_checkpoint_interval_can_be_given_and_costs_what_it_costs():
+    table = {**PLAN, "gpus": 16384, "tokens": "1T", "failure_rate": 2112, "checkpoint_hours": 6}
+    k = make_plan(inputs_from(table, None)).checkpoint
+    assert k.mtbf / 3600 == pytest.approx(3.09, abs=0.01)
+    assert k.lost_per_failure / 3600 == pytest.approx(2.09, abs=0.05)
+    assert k.goodput_at_interval < 0.35 < k.goodput
+
+
+def test_advice_that_costs_more_to_follow_than_it_saves_is_not_given():
+    tiny = "\n".join(make_plan(inputs_from({**PLAN, "gpus": 8, "tokens": "100M"}, None)).summary_lines())
+    large = "\n".join(make_plan(inputs_from({**PLAN, "tokens": "1T"}, None)).summary_lines())
+    assert "Measure the step MFU first" not in tiny
+    assert "Measure the step MFU first" in large
+
+
+def test_the_sketch_by_hand_stands_beside_the_plan():
+    p = make_plan(
+        inputs_from({"parameters": 70e9, "gpu": "h100", "gpus": 1024, "tokens": "15T", "mfu": 0.5, "seq": 8192}, None)
+    )
+    by_hand = next(line for line in p.summary_lines() if line.startswith("By hand"))
+    assert "144 days by 6 N D / (1,024 GPUs x 989 TFLOP/s x 0.50)" in by_hand
+    assert p.as_dict()["envelope"]["sketch_days"] == pytest.approx(144, abs=0.5)
+
+
+def test_every_option_belongs_to_one_group():
+    named = [name for _, names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(OPTIONS)
