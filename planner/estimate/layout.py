@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import PlanError, whole
-from planner.estimate.memory import Layout, MemoryOptions, device_terms, stages_divide
+from planner.estimate.memory import Layout, MemoryOptions, device_terms, layers_per_stage, stages_divide
 from planner.estimate.step_time import TIME_TERMS, bubble_of_ideal, bubble_share, step_times
 from planner.facts.optimizers import CONVENTIONS
 from planner.model.config import ModelConfig
 from planner.model.count import count
 from planner.model.device import Accelerator
 from planner.model.flops import gemm_intensity
+
+INTERLEAVE = (1, 2, 4, 8)
+"""Chunks per pipeline stage that are tried (Narayanan 2021)."""
 
 WORK = ("matrix products", "attention", "elementwise", "logits", "optimizer step")
 """Terms that no layout avoids."""
@@ -73,6 +76,7 @@ class SearchSpace:
     ep: tuple[int, ...] = ()
     zero: tuple[int, ...] = ()
     micro_batch: tuple[int, ...] = ()
+    interleave: tuple[int, ...] = ()
     recompute: tuple[str, ...] = RECOMPUTE
 
 
@@ -82,7 +86,7 @@ def divisors(n: int, most: int | None = None) -> list[int]:
 
 
 def _shapes(c: ModelConfig, space: SearchSpace, options: MemoryOptions, device: Accelerator) -> NDArray[np.int64]:
-    """Rows of (tp, pp, cp, ep, zero, micro-batch, dp) that keep the divisibility and node rules."""
+    """Rows of (tp, pp, cp, ep, zero, micro-batch, interleave, dp) that keep the divisibility and node rules."""
     node = min(device.per_node, space.gpus)
     tps = space.tp or tuple(t for t in divisors(node, 64) if _tp_divides(c, t))
     pps = space.pp or tuple(p for p in divisors(space.gpus, 64) if stages_divide(c.layers, p))
@@ -92,14 +96,24 @@ def _shapes(c: ModelConfig, space: SearchSpace, options: MemoryOptions, device: 
     eps = space.ep or (tuple(e for e in divisors(c.moe.experts, 64)) if c.moe else (1,))
     zeros = space.zero or CONVENTIONS[options.convention].stages
     sizes = space.micro_batch or (1, 2, 4, 8, 16, 32)
-    rows = np.array(list(itertools.product(tps, pps, cps, eps, zeros, sizes)), np.int64).reshape(-1, 6)
+    chunks = space.interleave or INTERLEAVE
+    rows = np.array(list(itertools.product(tps, pps, cps, eps, zeros, sizes, chunks)), np.int64).reshape(-1, 7)
     group = rows[:, 0] * rows[:, 1] * rows[:, 2]
     rows = rows[space.gpus % group == 0]
     dp = space.gpus // (rows[:, 0] * rows[:, 1] * rows[:, 2])
     rows = np.column_stack([rows, dp])
     ok = (space.global_batch % (dp * rows[:, 5]) == 0) & ((dp * rows[:, 2]) % rows[:, 3] == 0)
+    ok &= _interleaves(c, rows, space.global_batch)
     ok &= ~((rows[:, 4] > 0) & (dp * rows[:, 2] == 1) & (min(zeros) == 0))
     return rows[ok]
+
+
+def _interleaves(c: ModelConfig, rows: NDArray[np.int64], batch: int) -> NDArray[np.bool_]:
+    """Whether a stage's layers divide into its chunks and the micro-batches into the stages, as interleaving needs."""
+    pp, size, chunks, dp = rows[:, 1], rows[:, 5], rows[:, 6], rows[:, 7]
+    stage = layers_per_stage(c.layers, pp).astype(np.int64)
+    micro = batch // np.maximum(dp * size, 1)
+    return (chunks == 1) | ((pp > 1) & (stage % chunks == 0) & (micro % pp == 0))
 
 
 def has_layout(c: ModelConfig, device: Accelerator, space: SearchSpace, options: MemoryOptions) -> bool:
@@ -165,8 +179,8 @@ class _Block:
 
 
 def _as_layout(rows: NDArray[np.int64], space: SearchSpace, recompute: str) -> Layout:
-    tp, pp, cp, ep, zero, size, dp = rows.T
-    return Layout(dp=dp, tp=tp, pp=pp, cp=cp, ep=ep, zero=zero, micro_batch=size,
+    tp, pp, cp, ep, zero, size, chunks, dp = rows.T
+    return Layout(dp=dp, tp=tp, pp=pp, cp=cp, ep=ep, zero=zero, micro_batch=size, interleave=chunks,
                   microbatches=space.global_batch // (dp * size), recompute=recompute)  # fmt: skip
 
 
@@ -200,10 +214,19 @@ def _pareto(memory: NDArray[np.float64], step: NDArray[np.float64], fits: NDArra
 
 
 def _one_layout(row: NDArray[np.int64], space: SearchSpace, recompute: str) -> Layout:
-    tp, pp, cp, ep, zero, size, dp = (int(v) for v in row)
+    tp, pp, cp, ep, zero, size, chunks, dp = (int(v) for v in row)
     microbatches = space.global_batch // (dp * size)
     return Layout(
-        dp=dp, tp=tp, pp=pp, cp=cp, ep=ep, zero=zero, micro_batch=size, microbatches=microbatches, recompute=recompute
+        dp=dp,
+        tp=tp,
+        pp=pp,
+        cp=cp,
+        ep=ep,
+        zero=zero,
+        micro_batch=size,
+        microbatches=microbatches,
+        recompute=recompute,
+        interleave=chunks,
     )
 
 
@@ -226,7 +249,7 @@ def _candidate(
         layout=layout, memory=float(memory), step_seconds=step,
         times=tuple((k, float(v)) for k, v in zip(TIME_TERMS, times, strict=True)),
         relative_time=step / fastest, bubble=bubble_share(layout.pp, layout.microbatches),
-        bubble_of_ideal=bubble_of_ideal(layout.pp, layout.microbatches), tokens_per_device=space.global_batch * options.seq / space.gpus,
+        bubble_of_ideal=bubble_of_ideal(layout.pp, layout.microbatches, layout.interleave), tokens_per_device=space.global_batch * options.seq / space.gpus,
         gemm_intensity=gemm_intensity(tokens, c.ffn / layout.tp, c.hidden), binding=_binding(times, step, best and any(f < step * 0.999 for f in faster)),
     )  # fmt: skip
 

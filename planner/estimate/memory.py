@@ -43,7 +43,7 @@ class Layout:
     zero: Numbers = 0
     micro_batch: Numbers = 1
     microbatches: Numbers = 1
-    interleave: int = 1
+    interleave: Numbers = 1
     sequence_parallel: bool = True
     recompute: str = "none"
 
@@ -54,7 +54,7 @@ class Layout:
 
     def text(self) -> str:
         """For people: only what is not 1."""
-        parts = [f"{k} {getattr(self, k)}" for k in ("tp", "cp", "pp", "ep") if getattr(self, k) > 1]
+        parts = [f"{k} {getattr(self, k)}" for k in ("tp", "cp", "pp", "interleave", "ep") if getattr(self, k) > 1]
         parts += [f"dp {self.dp}", f"ZeRO-{self.zero}", f"micro-batch {self.micro_batch}"]
         return ", ".join([*parts, f"recompute {self.recompute}"])
 
@@ -311,8 +311,9 @@ def _dynamic_terms(c: ModelConfig, layout: Layout, options: MemoryOptions, first
     whole_layer = sum(one.values())
     layers = layers_per_stage(c.layers, layout.pp)
     in_flight = np.minimum(layout.pp, layout.microbatches) if first else 1.0
-    if layout.interleave > 1 and first:
-        in_flight = in_flight * (1 + (layout.pp - 1) / (layout.pp * layout.interleave))
+    if first:
+        more = 1 + (layout.pp - 1) / (layout.pp * np.asarray(layout.interleave, float))
+        in_flight = in_flight * np.where(np.asarray(layout.interleave) > 1, more, 1.0)
     table_in = options.bytes_each * tokens * c.hidden / sp
     has_head = ~np.asarray(first) | (np.asarray(layout.pp) == 1)
     head = logits_bytes(tokens, c.vocab, LOGITS[options.logits], layout.tp) + table_in

@@ -218,7 +218,9 @@ def _data_traffic(s: _Step, work: Numbers, micro: Numbers) -> Numbers:
     pooled = np.minimum(members * s.device.network_bandwidth, s.device.scale_up_bandwidth)
     inside = (np.asarray(lay.gpus) <= s.device.per_node) | (shards * lay.tp <= s.device.per_node)
     rate = s.factors.link * np.where(inside, s.device.scale_up_bandwidth, pooled)
-    start = 3 * s.layers * facts.COLLECTIVE_SECONDS * np.log2(np.maximum(shards, 1) + 1)
+    hops = np.where(inside, 0.0, shards * lay.tp / s.device.per_node)
+    latency = facts.COLLECTIVE_SECONDS * np.log2(np.maximum(shards, 1) + 1) + facts.HOP_SECONDS * hops
+    start = 3 * s.layers * latency
     copies = ranks / shards
     between = ring_all_reduce_bytes(2.0 * held / shards, copies) / (s.factors.link * s.device.network_bandwidth)
     once = np.where(ranks > 1, traffic / rate + start, 0.0)

@@ -41,8 +41,8 @@ class TimeFactors:
 NAMES = tuple(f.name for f in fields(TimeFactors))
 
 FITTED = TimeFactors(
-    gemm=0.9427, attention=0.3799, attention_hopper=0.2666, elementwise=3.631, link=0.7644, exposed=0.4205,
-    straggle=0.009622, fp8=1.737, experts=0.4576, dispatch=0.3196, calendar=0.3453, calendar_hopper=0.1466,
+    gemm=0.9489, attention=0.3788, attention_hopper=0.2676, elementwise=3.653, link=0.7496, exposed=0.4273,
+    straggle=0.009225, fp8=1.745, experts=0.4611, dispatch=0.2861, calendar=0.3425, calendar_hopper=0.1389,
 )  # fmt: skip
 
 PRIOR_SPREAD = {
@@ -52,7 +52,7 @@ PRIOR_SPREAD = {
 """Standard deviation of each factor's log before the rows are seen: what measured kernels and links spread over."""
 SPREAD = {
     "attention": 0.30, "attention_hopper": 0.30, "elementwise": 0.25, "link": 0.20, "exposed": 0.40, "straggle": 0.5,
-    "fp8": 0.15, "experts": 0.42, "dispatch": 1.25, "calendar": 0.65, "calendar_hopper": 2.2,
+    "fp8": 0.15, "experts": 0.42, "dispatch": 1.25, "calendar": 0.65, "calendar_hopper": 2.3,
 }  # fmt: skip
 """Standard deviation of a factor's log from family to family: code bases differ in their kernels, sites in their calendar.
 
@@ -66,6 +66,8 @@ LAUNCH_SECONDS = 40 * 5e-6
 """Forward and backward of a layer launch about 40 kernels at 5 us; small layers are bound by this."""
 COLLECTIVE_SECONDS = 15e-6
 """Start-up of one collective and doubling of ranks."""
+HOP_SECONDS = 3e-6
+"""A ring passes every node in turn: latency of one hop of a gather or scatter over many nodes (R)."""
 ATTENTION_BACKWARD = 3.5
 """Flash attention's forward has two products, its backward five: 7/2 of the forward in all (FlashAttention-2)."""
 LOGIT_PASSES = 2.0

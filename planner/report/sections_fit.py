@@ -211,11 +211,11 @@ LAYOUT_FORMULAS = (
 def layouts(p: RunEstimate, rows: int = 8) -> Section:
     """The Pareto table of layouts."""
     s = p.fit.search
-    columns = (("tp", "tp"), ("cp", "cp"), ("pp", "pp"), ("ep", "ep"), ("dp", "dp"), ("zero", "ZeRO"), ("micro_batch", "micro"), ("recompute", "recompute"),
+    columns = (("tp", "tp"), ("cp", "cp"), ("pp", "pp"), ("interleave", "chunks"), ("ep", "ep"), ("dp", "dp"), ("zero", "ZeRO"), ("micro_batch", "micro"), ("recompute", "recompute"),
                ("memory_bytes", "memory"), ("relative_time", "time"), ("bubble_share", "bubble"), ("bubble_of_ideal", "(P-1)/M"),
                ("gemm_flop_per_byte", "FLOP/byte"), ("binding", "bound by"))  # fmt: skip
     table = tuple(
-        (k.layout.tp, k.layout.cp, k.layout.pp, k.layout.ep, k.layout.dp, k.layout.zero, k.layout.micro_batch, k.layout.recompute, k.memory,
+        (k.layout.tp, k.layout.cp, k.layout.pp, k.layout.interleave, k.layout.ep, k.layout.dp, k.layout.zero, k.layout.micro_batch, k.layout.recompute, k.memory,
          round(k.relative_time, 2), k.bubble, round(k.bubble_of_ideal, 3), round(k.gemm_intensity), k.binding)
         for k in s.pareto[:rows]
     )  # fmt: skip
