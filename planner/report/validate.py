@@ -63,14 +63,20 @@ P90 = 1.2816
 
 
 @cache
-def row_checks() -> tuple[RowCheck, ...]:
-    """Every published row that is used, by factors fitted without its family."""
+def at_the_fit() -> Fit:
+    """The rows that are used, at the factors in force."""
     used = tuple(c for c in cases() if c.use == "yes")
     layouts = tuple(layout_of(c) for c in used)
     residuals, slopes = linearise(used, layouts, FITTED)
-    found = Fit(used, layouts, FITTED, residuals, slopes)
-    outside, spreads = left_out(found), spread(slopes)
-    return tuple(RowCheck(c, float(r), float(s)) for c, r, s in zip(used, outside, spreads, strict=True))
+    return Fit(used, layouts, FITTED, residuals, slopes)
+
+
+@cache
+def row_checks() -> tuple[RowCheck, ...]:
+    """Every published row that is used, by factors fitted without its family."""
+    found = at_the_fit()
+    outside, spreads = left_out(found), spread(found.slopes)
+    return tuple(RowCheck(c, float(r), float(s)) for c, r, s in zip(found.cases, outside, spreads, strict=True))
 
 
 def coverage() -> tuple[KindCoverage, ...]:

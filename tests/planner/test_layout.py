@@ -57,7 +57,9 @@ def test_the_fastest_row_is_the_fastest_by_brute_force():
         if estimate(LLAMA, layout, MemoryOptions(seq=4096), H100).fits:
             seconds = float(step_times(LLAMA, H100, layout, MemoryOptions(seq=4096)).sum())
             best = min(best or seconds, seconds)
-    found = search(LLAMA, H100, SearchSpace(**{**space.__dict__, "cp": (1,), "interleave": (1,)}), MemoryOptions(seq=4096))
+    found = search(
+        LLAMA, H100, SearchSpace(**{**space.__dict__, "cp": (1,), "interleave": (1,)}), MemoryOptions(seq=4096)
+    )
     assert found.pareto[0].step_seconds == pytest.approx(best)
 
 
