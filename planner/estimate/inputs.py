@@ -103,6 +103,8 @@ def inputs_from(table: Mapping[str, Any], budget: Mapping[str, Any] | None, plac
     for key in table:
         if key not in OPTIONS:
             raise PlanError(f"{place}.{key}: unknown{near(key, OPTIONS)}")
+    if "days" in table:
+        raise PlanError(f"{place}.days: asks what a cluster can train, without a model; with one, give a deadline")
     values = {key: OPTIONS[key].read(f"{place}.{key}", value) for key, value in table.items()}
     corpus = None if budget is None else corpus_from(budget)
     with _placed(place):
@@ -147,7 +149,9 @@ def cluster_from(table: Mapping[str, Any], budget: Mapping[str, Any] | None, pla
     """
     if "days" not in table and budget is None:
         raise PlanError(f"{place}: give a model, or days (--days) or a budget for what the cluster can train")
-    return inputs_from({"seq": 4096, **table, "parameters": 1e9}, budget, place)
+    rest = {k: v for k, v in table.items() if k != "days"}
+    days = OPTIONS["days"].read(f"{place}.days", table["days"]) if "days" in table else None
+    return replace(inputs_from({"seq": 4096, **rest, "parameters": 1e9}, budget, place), days=days)
 
 
 @contextmanager

@@ -55,7 +55,8 @@ class Layout:
     def text(self) -> str:
         """For people: only what is not 1."""
         parts = [f"{k} {getattr(self, k)}" for k in ("tp", "cp", "pp", "interleave", "ep") if getattr(self, k) > 1]
-        parts += [f"dp {self.dp}", f"ZeRO-{self.zero}", f"micro-batch {self.micro_batch}"]
+        parts += [f"dp {self.dp}", f"ZeRO-{self.zero}"] if self.dp * self.cp > 1 else []
+        parts += [f"micro-batch {self.micro_batch}"]
         return ", ".join([*parts, f"recompute {self.recompute}"])
 
 

@@ -89,7 +89,15 @@ def _checkpoint(p: RunEstimate) -> Answer:
         if k.stall > 0.1 * k.mtbf
         else ()
     )
-    return Answer("checkpoint", (line, *warn), (sections.reliability(p),))
+    taken = (
+        (
+            f"Every {plain(k.interval / 3600)} hours, as given: {plain(k.lost_per_failure / 3600)} hours lost by a failure, "
+            f"goodput {k.goodput_at_interval:.1%}",
+        )
+        if p.inputs.checkpoint_hours
+        else ()
+    )
+    return Answer("checkpoint", (line, *taken, *warn), (sections.reliability(p),))
 
 
 def _scale(p: RunEstimate) -> Answer:

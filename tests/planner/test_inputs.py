@@ -71,6 +71,11 @@ BUDGET = {
         ({"price": [2, -1]}, "above zero"),
         ({"seed": -1}, "at least 0"),
         ({"model": "some/config.json"}, "has not been read"),
+        ({"days": 30}, "with one, give a deadline"),
+        ({"logits": "fuzed"}, "did you mean fused"),
+        ({"offload": "weights"}, "'weights' is unknown"),
+        ({"shard": 0}, "at least 1"),
+        ({"model": "zzz"}, "are known \\(tokenmill plan list\\)"),
     ],
 )
 def test_a_table_that_cannot_be_is_refused_with_the_reason(change, message):
