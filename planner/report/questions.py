@@ -19,7 +19,7 @@ from planner.model.count import count
 from planner.model.device import price
 from planner.report import sections
 from planner.report.quantity import Answer, Quantity, Section, Table
-from planner.report.summary import summary
+from planner.report.summary import assumed, summary
 from planner.units import big, money, plain
 
 ASSUMED = "no tokens given: 20 per parameter assumed"
@@ -29,13 +29,14 @@ def answer(question: str, inputs: PlanInputs) -> Answer:
     """The answer to a sub-question. Raises PlanError for an unknown one or inputs that cannot be."""
     if question not in QUESTIONS:
         raise PlanError(f"question: {question!r} is unknown; known: {', '.join(QUESTIONS)}")
-    assumed = inputs.tokens is None
-    if assumed:
+    open_tokens = inputs.tokens is None
+    if open_tokens:
         inputs = replace(inputs, tokens=20.0 * count(inputs.model).active)
-    found = QUESTIONS[question](estimate_run(inputs))
-    if assumed and question not in ("fit", "layout"):
-        return replace(found, headline=(*found.headline, f"({ASSUMED})"))
-    return found
+    plan = estimate_run(inputs)
+    found = QUESTIONS[question](plan)
+    basis = (f"({assumed(plan)})",) if question in ("fit", "time", "layout", "checkpoint") else ()
+    more = (f"({ASSUMED})",) if open_tokens and question not in ("fit", "layout") else ()
+    return replace(found, headline=(*found.headline, *basis, *more))
 
 
 def _summary_line(p: RunEstimate, start: str) -> str:

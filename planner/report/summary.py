@@ -19,7 +19,7 @@ def summary(p: RunEstimate) -> list[str]:
     size = f"{big(n.total)} parameters" + (f", {big(n.active)} active" if n.active != n.total else "")
     lines = [
         f"{i.model.name} ({size}, vocabulary {i.model.vocab:,}) on {big(i.training_tokens)} tokens with {i.gpus:,} x {i.device.title}",
-        _assumed(p),
+        assumed(p),
         "",
         f"Does it fit?        {_fits(p)}",
         f"Does it finish?     {_finishes(p)}",
@@ -34,7 +34,7 @@ def summary(p: RunEstimate) -> list[str]:
     return lines
 
 
-def _assumed(p: RunEstimate) -> str:
+def assumed(p: RunEstimate) -> str:
     """Batch, sequence and layout that the numbers rest on, and which of them nobody gave."""
     i, batch = p.inputs, p.fit.global_batch
     given = "given" if i.global_batch is not None and not p.fit.note else "assumed"

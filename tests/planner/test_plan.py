@@ -311,3 +311,31 @@ def test_the_sketch_by_hand_stands_beside_the_plan():
 def test_every_option_belongs_to_one_group():
     named = [name for _, names in GROUPS.values() for name in names]
     assert sorted(named) == sorted(OPTIONS)
+
+
+def days(**change):
+    table = {"model": "llama3-70b", "gpu": "h100", "gpus": 512, "tokens": "1T", "samples": 100, **change}
+    return make_plan(inputs_from(table, None)).schedule.days.p50
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "rises"),
+    [
+        ("seq", (8192, 32768, 131072), True),
+        ("recompute", ("none", "selective-op", "full"), True),
+        ("tp", (4, 8, 16, 32), True),
+        ("pp", (2, 4, 8, 16), True),
+        ("gpus", (64, 512, 4096, 16384), False),
+        ("dtype", ("bf16", "fp8"), False),
+    ],
+)
+def test_what_is_given_moves_the_days_in_its_direction(key, values, rises):
+    found = [days(**{key: value}) for value in values]
+    assert found == sorted(found, reverse=not rises)
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("question", ["fit", "time", "layout", "checkpoint"])
+def test_batch_sequence_and_layout_are_said_with_every_answer_that_rests_on_them(question):
+    headline = answer(question, inputs_from({**PLAN, "samples": 100, "tokens": "1T"}, None)).headline
+    assert any("sequences of 8,192 tokens, 512 a step" in line for line in headline)
