@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import Layout
 from planner.estimate.inputs import PlanInputs, inputs_from
-from planner.estimate.memory import Layout
 from planner.estimate.options import OPTIONS
 from planner.estimate.run import RunEstimate, estimate_run
 from planner.report import sections, summary

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.estimate.arrangement import Layout
 from planner.estimate.forecast import calendar
-from planner.estimate.memory import Layout
 from planner.estimate.reliability import job_mtbf, planned_goodput, rate_distribution
 from planner.estimate.rows import Case, layout_of, options_of
 from planner.estimate.step_time import step_times

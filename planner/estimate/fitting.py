@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.layout import Search, SearchSpace, search
-from planner.estimate.memory import Layout, MemoryOptions, estimate
+from planner.estimate.memory import estimate
 from planner.facts.optimizers import CONVENTIONS
 from planner.model.config import ModelConfig
 from planner.model.count import count

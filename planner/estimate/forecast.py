@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.estimate.memory import Layout, MemoryOptions
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.step_time import TIME_TERMS, step_times
 from planner.facts.step_time import BETWEEN, FITTED, NAMES, SPREAD, WITHIN, TimeFactors
 from planner.model.config import ModelConfig

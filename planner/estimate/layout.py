@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import PlanError, whole
-from planner.estimate.memory import Layout, MemoryOptions, device_terms, layers_per_stage, stages_divide
+from planner.estimate.arrangement import Layout, MemoryOptions, layers_per_stage, stages_divide
+from planner.estimate.memory import device_terms
 from planner.estimate.step_time import TIME_TERMS, bubble_of_ideal, bubble_share, step_times
 from planner.facts.optimizers import CONVENTIONS
 from planner.model.config import ModelConfig

@@ -8,7 +8,7 @@ from typing import Any
 
 from planner import errors, units
 from planner.errors import PlanError, one_of, positive, whole
-from planner.estimate.memory import LOGITS, OFFLOAD
+from planner.estimate.arrangement import LOGITS, OFFLOAD
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
 from planner.model.flops import RECOMPUTE
 

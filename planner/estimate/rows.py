@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.defaults import batch_sequences
 from planner.estimate.layout import SearchSpace, search
-from planner.estimate.memory import Layout, MemoryOptions
 from planner.facts import foundry, runs, throughput
 from planner.model.config import Experts, ModelConfig
 from planner.model.device import Accelerator, accelerator

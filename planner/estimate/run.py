@@ -6,18 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import MemoryOptions, check_model_divides
 from planner.estimate.data import DataAnswer, data_answer
 from planner.estimate.defaults import batch_sequences
 from planner.estimate.fitting import Change, largest_model, smallest_changes
 from planner.estimate.inputs import PlanInputs
 from planner.estimate.layout import RECOMPUTE, Search, SearchSpace, has_layout, search
-from planner.estimate.memory import (
-    MemoryEstimate,
-    MemoryOptions,
-    check_model_divides,
-    estimate,
-    largest_micro_batch,
-)
+from planner.estimate.memory import MemoryEstimate, estimate, largest_micro_batch
 from planner.estimate.reliability import CheckpointPlan, checkpoint_plan, job_mtbf, rate_distribution
 from planner.estimate.schedule import Schedule, memory_options, schedule
 from planner.estimate.serving import Decode, decode

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.duration import energy_kwh
 from planner.estimate.forecast import SOURCE as FORECAST_SOURCE
 from planner.estimate.forecast import Forecast, forecast
 from planner.estimate.inputs import PlanInputs
-from planner.estimate.memory import Layout, MemoryOptions, checkpoint_bytes
+from planner.estimate.memory import checkpoint_bytes
 from planner.estimate.reliability import best_interval, goodput, job_mtbf, rate_distribution
 from planner.estimate.uncertainty import (
     Distribution,

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.estimate.memory import LOGITS, Layout, MemoryOptions, layers_per_stage, shard_ranks
+from planner.estimate.arrangement import LOGITS, Layout, MemoryOptions, layers_per_stage
+from planner.estimate.states import shard_ranks
 from planner.facts import step_time as facts
 from planner.facts.step_time import FITTED, TimeFactors
 from planner.model.config import ModelConfig

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import PlanError, positive, whole
-from planner.estimate.memory import LOGITS
+from planner.estimate.arrangement import LOGITS
 from planner.facts.vocabulary import APPROACH_3, F_COEFFICIENTS
 from planner.model.config import ModelConfig
 from planner.model.count import count

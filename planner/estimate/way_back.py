@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import Layout
 from planner.estimate.defaults import batch_sequences
 from planner.estimate.inputs import PlanInputs
 from planner.estimate.layout import RECOMPUTE, SearchSpace, search
-from planner.estimate.memory import Layout
 from planner.estimate.repetition import effective_tokens
 from planner.estimate.scaling import Law, kaplan_parameters, law_reach, llama3_tokens, refit, rule_of_twenty, sampled
 from planner.estimate.schedule import memory_options, schedule

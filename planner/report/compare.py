@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.errors import PlanError, positive
-from planner.estimate.memory import Layout, MemoryEstimate, MemoryOptions, estimate
+from planner.estimate.arrangement import Layout, MemoryOptions
+from planner.estimate.memory import MemoryEstimate, estimate
 from planner.estimate.step_time import TIME_TERMS
 from planner.model.config import Experts, LatentAttention, ModelConfig
 from planner.model.device import Accelerator

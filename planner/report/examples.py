@@ -18,9 +18,11 @@ from planner.estimate import (
     reliability,
     repetition,
     scaling,
+    states,
     step_time,
     vocabulary,
 )
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.serving import decode_intensity
 from planner.facts import hardware as hardware_facts
 from planner.facts.failures import RATES
@@ -49,11 +51,11 @@ class Example:
 
 def _zero(stage: int, convention: str = "zero", psi: float = PSI, n: int = 64) -> float:
     """GB of states per device for a bare number of parameters, through the code that plans use."""
-    where = memory.Layout(dp=n, zero=stage)
-    held = memory.StageParameters(np.float64(psi), np.float64(0), np.float64(0), np.float64(0))
+    where = Layout(dp=n, zero=stage)
+    held = states.StageParameters(np.float64(psi), np.float64(0), np.float64(0), np.float64(0))
     c = preset("llama2-7b")
-    options = memory.MemoryOptions(seq=1, convention=convention)
-    return float(sum(memory.state_bytes(options, where, held, count(c), c).values())) / GB
+    options = MemoryOptions(seq=1, convention=convention)
+    return float(sum(states.state_bytes(options, where, held, count(c), c).values())) / GB
 
 
 def _palm(attention: bool) -> float:
@@ -227,7 +229,7 @@ class MemoryCheck:
 
     what: str
     reported_gib: float
-    layout: memory.Layout
+    layout: Layout
     model: str
     seq: int
     why: str
@@ -235,12 +237,12 @@ class MemoryCheck:
 
 
 MEMORY_CHECKS: tuple[MemoryCheck, ...] = (
-    MemoryCheck("Llama 3.1 8B, 8 GPUs, 2 x 8k, selective, compiled", 77.0, memory.Layout(dp=8, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, ""),
-    MemoryCheck("Llama 3.1 8B, 128 GPUs, 2 x 8k, selective, compiled", 62.0, memory.Layout(dp=128, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, ""),
-    MemoryCheck("Llama 3.1 8B, 8 GPUs, 2 x 8k, selective, eager", 82.4, memory.Layout(dp=8, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, "probably what norms and the MLP keep without the compiler; ours is the fused layer"),
-    MemoryCheck("Llama 3.1 8B, 128 GPUs, 2 x 8k, selective, eager", 67.0, memory.Layout(dp=128, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, "as above"),
-    MemoryCheck("Llama 3.1 8B, 8 GPUs, 1 x 32k, full, fp8", 83.9, memory.Layout(dp=8, zero=3, micro_batch=1, recompute="full"), "llama3-8b", 32768, ""),
-    MemoryCheck("Llama 3.1 70B, 256 GPUs, tp 8, 16 x 8k, full, fp8", 71.9, memory.Layout(dp=32, tp=8, zero=3, micro_batch=16, recompute="full"), "llama3-70b", 8192, "probably buffers of asynchronous tensor parallelism and fp8 scaling, which are not counted"),
+    MemoryCheck("Llama 3.1 8B, 8 GPUs, 2 x 8k, selective, compiled", 77.0, Layout(dp=8, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, ""),
+    MemoryCheck("Llama 3.1 8B, 128 GPUs, 2 x 8k, selective, compiled", 62.0, Layout(dp=128, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, ""),
+    MemoryCheck("Llama 3.1 8B, 8 GPUs, 2 x 8k, selective, eager", 82.4, Layout(dp=8, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, "probably what norms and the MLP keep without the compiler; ours is the fused layer"),
+    MemoryCheck("Llama 3.1 8B, 128 GPUs, 2 x 8k, selective, eager", 67.0, Layout(dp=128, zero=3, micro_batch=2, recompute="selective-op"), "llama3-8b", 8192, "as above"),
+    MemoryCheck("Llama 3.1 8B, 8 GPUs, 1 x 32k, full, fp8", 83.9, Layout(dp=8, zero=3, micro_batch=1, recompute="full"), "llama3-8b", 32768, ""),
+    MemoryCheck("Llama 3.1 70B, 256 GPUs, tp 8, 16 x 8k, full, fp8", 71.9, Layout(dp=32, tp=8, zero=3, micro_batch=16, recompute="full"), "llama3-70b", 8192, "probably buffers of asynchronous tensor parallelism and fp8 scaling, which are not counted"),
 )  # fmt: skip
 
 ACTIVATION_COEFFICIENTS: tuple[tuple[str, float, float, str], ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.estimate.memory import LOGITS
+from planner.estimate.arrangement import LOGITS
 from planner.estimate.run import RunEstimate
 from planner.facts.hardware import FRAGMENTATION_SOURCE, OVERHEAD_SOURCE
 from planner.facts.optimizers import CONVENTIONS, MOMENTS

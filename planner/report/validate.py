@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from planner.estimate.arrangement import MemoryOptions
 from planner.estimate.calibration import Fit, left_out, linearise, spread
-from planner.estimate.memory import MemoryOptions, estimate
+from planner.estimate.memory import estimate
 from planner.estimate.rows import KINDS, Case, cases, layout_of
 from planner.facts.configs import CONFIGS_HF
 from planner.facts.models import COUNTS

@@ -5,13 +5,14 @@ import itertools
 import pytest
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.layout import (
     RECOMPUTE,
     SearchSpace,
     divisors,
     search,
 )
-from planner.estimate.memory import Layout, MemoryOptions, estimate
+from planner.estimate.memory import estimate
 from planner.estimate.step_time import bubble_of_ideal, bubble_share, ring_all_reduce_bytes, step_times
 from planner.model.device import accelerator
 from planner.model.shapes import preset

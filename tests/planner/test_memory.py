@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from planner.errors import PlanError
 from planner.estimate.activations import eager_coefficient, ideal_coefficient, layer_terms
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.fitting import smallest_changes
-from planner.estimate.memory import Layout, MemoryOptions, checkpoint_bytes, estimate, largest_micro_batch
+from planner.estimate.memory import checkpoint_bytes, estimate, largest_micro_batch
 from planner.estimate.rows import cases, layout_of
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
 from planner.model.count import count

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
+from planner.estimate.arrangement import Layout, MemoryOptions
 from planner.estimate.forecast import calendar, forecast, scale
 from planner.estimate.layout import SearchSpace, search
-from planner.estimate.memory import Layout, MemoryOptions
 from planner.estimate.step_time import TIME_TERMS, step_times
 from planner.model.device import accelerator
 from planner.model.shapes import preset
