@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.estimate.activations import score_matrix_bytes
+from planner.estimate.arrangement import Layout
 from planner.estimate.duration import days
+from planner.estimate.forecast import forecast
 from planner.estimate.run import RunEstimate
+from planner.estimate.schedule import memory_options
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
 from planner.model.count import count
 from planner.report.quantity import Quantity, Section
@@ -57,6 +62,35 @@ def envelope(p: RunEstimate) -> Section:
         ("score_matrix", score_matrix_bytes(1, i.model.heads, i.seq), "bytes", f"scores that flash attention never writes = heads T T x 2 = {i.model.heads} x {i.seq:,}^2 x 2 a sequence and layer"),
     )  # fmt: skip
     quantities = tuple(
-        Quantity(name, value, unit, label, label, {}, "design notes") for name, value, unit, label in rows
+        Quantity(name, value, unit, label, label, {}, "design notes")
+        for name, value, unit, label in (*rows, *batch_sketch(p))
     )
     return Section("envelope", "Back of the envelope", quantities)
+
+
+def batch_sketch(p: RunEstimate) -> tuple[tuple[str, float, str, str], ...]:
+    """What the batch does: tokens per GPU against what hides ZeRO-3, a kept tensor's bytes, and twice the GPUs at this batch."""
+    i, layout = p.inputs, p.fit.memory.layout
+    batch, device = p.fit.global_batch * i.seq, i.device
+    node = min(device.per_node * device.network_bandwidth, device.scale_up_bandwidth)
+    kept = 2.0 * layout.micro_batch * i.seq * i.model.hidden * i.model.layers / layout.cp
+    rows = [
+        ("batch_tokens_per_gpu", batch / i.gpus, "", f"tokens per GPU and step = batch x T / GPUs = {p.fit.global_batch:,} x {i.seq:,} / {i.gpus:,}"),
+        ("zero3_floor_tokens_per_gpu", i.peak / node, "", f"wanted to hide ZeRO-3 across nodes = peak / a node's network = {i.peak / 1e12:.4g}e12 / {node / 1e9:.4g}e9"),
+        ("kept_tensor", kept, "bytes", f"one kept activation of every layer = 2 b T h L = 2 x {layout.micro_batch} x {i.seq:,} x {i.model.hidden:,} x {i.model.layers} (a layer keeps about 20)"),
+    ]  # fmt: skip
+    halved = half_batch(layout)
+    if p.schedule.forecast is not None and halved is not None:
+        mfu = forecast(i.model, i.device, halved, memory_options(i), i.dtype).mfu
+        label = f"step MFU with {2 * i.gpus:,} GPUs at the same batch (here {p.schedule.forecast.mfu:.2f})"
+        rows.append(("mfu_at_twice_the_gpus", mfu, "share", label))
+    return tuple(rows)
+
+
+def half_batch(layout: Layout) -> Layout | None:
+    """The layout on twice the GPUs at the same batch: half the work per replica; None where a replica has one sequence."""
+    if layout.microbatches % 2 == 0:
+        return replace(layout, dp=2 * layout.dp, microbatches=layout.microbatches // 2)
+    if layout.micro_batch % 2 == 0:
+        return replace(layout, dp=2 * layout.dp, micro_batch=layout.micro_batch // 2)
+    return None

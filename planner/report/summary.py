@@ -26,7 +26,7 @@ def summary(p: RunEstimate) -> list[str]:
         f"By hand             {line(p)}",
         f"What does it cost?  {_costs(p)}",
         f"Is there the data?  {_data(p)}",
-        "What would you change?",
+        "What would you change?" + ("" if changes(p) else "  Nothing that saves more than it costs"),
         *(f"  - {c}" for c in changes(p)),
     ]
     if p.vocabulary is not None:

@@ -308,6 +308,12 @@ def test_the_sketch_by_hand_stands_beside_the_plan():
     assert p.as_dict()["envelope"]["sketch_days"] == pytest.approx(144, abs=0.5)
 
 
+def test_twice_the_gpus_at_the_same_batch_lose_utilisation_and_the_sketch_says_how_much():
+    out = make_plan(inputs_from({**PLAN, "gpus": 512, "tokens": "1T", "global_batch": 1024}, None)).as_dict()
+    assert 0.1 < out["envelope"]["mfu_at_twice_the_gpus_share"] < out["time"]["step_mfu_share"]["p50"]
+    assert out["envelope"]["batch_tokens_per_gpu"] == 1024 * 8192 / 512
+
+
 def test_every_option_belongs_to_one_group():
     named = [name for _, names in GROUPS.values() for name in names]
     assert sorted(named) == sorted(OPTIONS)
