@@ -151,7 +151,7 @@ def _warm(_: int) -> None:
 
 
 def _observe(stage: CorpusStage, documents: Folder, observed: Folder, shard: tuple[int, str]) -> int:
-    number, name = shard
+    _, name = shard
     tables, at = [], 0
     with documents.open(f"{name}.parquet") as file:
         for data in pq.ParquetFile(file).iter_batches(batch_size=5_000):

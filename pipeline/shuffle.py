@@ -120,7 +120,8 @@ def read_run(folder: Folder, name: str, run: int) -> pa.Table:
 
 def _numbers(source: BinaryIO, at: int, count: int) -> list[int]:
     source.seek(at)
-    return np.frombuffer(source.read(8 * count), np.uint64).tolist()
+    numbers: list[int] = np.frombuffer(source.read(8 * count), np.uint64).tolist()
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def merge_file(number: int, level: int) -> str:
 def put_merged(folder: Folder, number: int, table: pa.Table, level: int = 0) -> int:
     """Leave `table` in `folder` for `merge_tree`, the leaf of task `number`; return its rows."""
     write_runs(folder, merge_file(number, level), table, np.array([table.num_rows]))
-    return table.num_rows
+    return int(table.num_rows)
 
 
 def merge_tree(

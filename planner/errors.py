@@ -11,6 +11,10 @@ class PlanError(ValueError):
     """An input the planner refuses; the message says which one, why, and what would be accepted."""
 
 
+MANY = 60
+"""Names that a refusal still lists."""
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """`; did you mean x or y?` for the closest known names, else the list of them all."""
     names = sorted(known)
@@ -18,7 +22,9 @@ def near(name: str, known: Iterable[str]) -> str:
     close = [folded[n] for n in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)]
     if not close:
         close = [n for n in names if name and n.lower().startswith(name.lower()[:3])][:3]
-    return f"; did you mean {' or '.join(close)}?" if close else f"; known: {', '.join(names)}"
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return f"; known: {', '.join(names)}" if len(names) <= MANY else f"; {len(names)} are known (tokenmill plan list)"
 
 
 def finite(name: str, value: object) -> float:

@@ -11,7 +11,7 @@ MAY_IMPORT = {
     "planner": {"planner"},
     "pipeline": {"pipeline"},
 }
-STANDARD_ONLY = {"planner": {"numpy", "torch"}}  # torch: only where a run is measured, imported when asked for
+PLANNER_LAYERS = ["plan", "report", "estimate", "model", "facts", "units", "errors"]  # imports point down this list
 
 
 def modules():
@@ -67,12 +67,26 @@ def test_no_two_modules_import_each_other_not_even_inside_a_function_or_for_type
         visit(name, ())
 
 
-def test_the_planner_needs_nothing_but_the_standard_library_and_numpy():
+def test_the_planner_needs_nothing_but_the_standard_library_and_numpy_and_opens_no_file():
     import sys
 
     for path in sorted((ROOT / "planner").rglob("*.py")):
         tops = {name.split(".")[0] for name in imported(path)} - {"planner"}
-        assert tops - set(sys.stdlib_module_names) <= STANDARD_ONLY["planner"], path.relative_to(ROOT)
+        assert tops - set(sys.stdlib_module_names) <= {"numpy"}, path.relative_to(ROOT)
+        assert tops & {"pathlib", "os", "io", "subprocess", "socket"} == set(), path.relative_to(ROOT)
+
+
+def test_imports_inside_the_planner_point_down_its_folders():
+    def layer(name: str) -> int:
+        return PLANNER_LAYERS.index(name.split(".")[1])
+
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sorted((ROOT / "planner").rglob("*.py"))
+        for name in imported(path)
+        if name.startswith("planner.") and name_of(path) != "planner" and layer(name) < layer(name_of(path))
+    ]
+    assert wrong == []
 
 
 def test_no_text_of_ours_names_a_place_on_a_machine():

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from pipeline.corpus import Corpus, LocalTasks, Observations, Shards
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, Document, text_array
-from pipeline.run.passes import schema_after
-from pipeline.worker.isolate import apply_stage, observe_batch
 from pipeline.recipe import build_stage, stage_from
 from pipeline.registry import stage_class, stage_names
+from pipeline.run.passes import schema_after
 from pipeline.stage import DocumentStage, MapStage, Stage
 from pipeline.storage import Folder, encode_table
+from pipeline.worker.isolate import apply_stage, observe_batch
 
 ENGLISH = (
     "The old mill by the river has ground wheat since the spring of the year in which the bridge was built. "

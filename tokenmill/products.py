@@ -103,10 +103,11 @@ def price(table: dict[str, Any], budget: dict[str, Any] | None, cpu_seconds: flo
         cpu_seconds: that time.
     """
     from planner.plan import PlanError, inputs_from, make_plan  # a fifth of a second that other recipes need not wait
+    from tokenmill.plan_files import with_config
 
     measured = None if budget is None else {**budget, "cpu_seconds": cpu_seconds}
     try:
-        return make_plan(inputs_from(table, measured))
+        return make_plan(inputs_from(with_config(table), measured))
     except PlanError as error:
         raise UserError(str(error)) from error
 

@@ -35,11 +35,12 @@ def assemble(recipe: Recipe) -> RunPlan:
 def check_plan(table: dict[str, Any], has_budget: bool) -> None:
     """Raise RecipeError for a ``[plan]`` table that cannot work; a budget is not needed for that."""
     from planner.plan import PlanError, inputs_from  # a fifth of a second that other recipes need not wait
+    from tokenmill.plan_files import with_config
 
     if not has_budget and "tokens" not in table:
         raise RecipeError("plan", "needs tokens: add a [tokenizer] table, or plan.tokens = 15e12")
     try:
-        inputs_from(table, None)
+        inputs_from(with_config(table), None)
     except PlanError as error:
         text = str(error)
         place, _, problem = text.partition(": ") if text.startswith("plan") else ("plan", "", text)

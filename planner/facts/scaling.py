@@ -74,3 +74,9 @@ MUENNIGHOFF: dict[str, Any] = {
     "source": "Muennighoff 2023, datablations notebook (P)",
 }
 """Fitted on up to 9B parameters and 900B tokens; it under-predicts failure at 44 epochs."""
+
+KAPLAN = (1.3e9, 0.73, 8.64e19)
+"""N = 1.3e9 (C / one PF-day of 8.64e19 FLOP)^0.73, non-embedding (Kaplan 2020, R); superseded: too large by Hoffmann 2022."""
+
+LAW_RANGE = {"parameters": (44e6, 16.9e9), "tokens": (1e9, 5e11)}
+"""Sizes and tokens about which the Chinchilla points lie (Hoffmann 2022: 44M to 16.9B parameters, up to 500B tokens)."""

@@ -45,7 +45,6 @@ class Extract(DocumentStage):
     path_fields: ClassVar[tuple[str, ...]] = ("skip_addresses",)
     needs: ClassVar[tuple[str, ...]] = ()
     removes: ClassVar[tuple[str, ...]] = ("raw", "content_type")
-    costly: ClassVar[bool] = True
 
     engine: Literal["best", "trafilatura", "resiliparse"] = "best"
     """best: trafilatura for articles, our own rules where it loses; trafilatura: the library's text; resiliparse: fastest."""

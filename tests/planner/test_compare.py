@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from planner.compare import NOT_ALLOCATED, compare, read_plan
-from planner.comparison import answer
-from planner.compute import token_flops
 from planner.errors import PlanError
-from planner.hardware import accelerator
-from planner.memory import estimate
+from planner.estimate.memory import estimate
+from planner.model.device import accelerator
+from planner.model.flops import token_flops
 from planner.plan import inputs_from, make_plan
+from planner.report.compare import NOT_ALLOCATED, compare, read_plan
+from planner.report.comparison import answer
 
 TABLE = {
     "model": "llama3-8b", "gpu": "h100", "gpus": 64, "tokens": "1T", "mfu": "0.38:0.42", "zero": 3, "micro_batch": 1,

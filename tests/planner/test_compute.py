@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.compute import attended, attention_flops, mfu, token_flops, train_flops
-from planner.duration import Ramp, days, energy_kwh, four_moves, ramp_steps
 from planner.errors import PlanError
-from planner.models import ModelConfig, count, preset
+from planner.estimate.duration import Ramp, days, energy_kwh, four_moves, ramp_steps
+from planner.model.config import ModelConfig
+from planner.model.count import count
+from planner.model.flops import attended, attention_flops, mfu, token_flops, train_flops
+from planner.model.shapes import preset
 
 LLAMA = preset("llama3-8b")
 
@@ -82,7 +84,7 @@ def test_the_four_moves_say_which_change_the_model_and_refuse_an_impossible_mfu(
         )
     }
     assert [m.changes_model for m in moves.values()] == [True, True, False, False]
-    assert moves["more GPUs"].change == "128 instead of 64"
+    assert (moves["more GPUs"].now, moves["more GPUs"].then, moves["more GPUs"].unit) == (64, 128, "gpus")
     assert not moves["more MFU"].possible
 
 

@@ -1,12 +1,12 @@
 """Hugging Face configs give the counts of the models they belong to."""
 
-import json
-
 import pytest
 
 from planner.errors import PlanError
-from planner.hf_config import from_file, from_hf
-from planner.models import count, preset
+from planner.facts.configs import CONFIGS_HF
+from planner.model.count import count
+from planner.model.hf_config import from_hf
+from planner.model.shapes import preset
 
 LLAMA3 = {
     "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "num_hidden_layers": 32,
@@ -62,18 +62,6 @@ def test_a_config_without_a_needed_key_is_refused_by_its_name():
         from_hf({k: v for k, v in LLAMA3.items() if k != "intermediate_size"})
 
 
-def test_a_config_file_is_read_and_a_broken_one_refused(tmp_path):
-    good = tmp_path / "config.json"
-    good.write_text(json.dumps(LLAMA3))
-    assert count(from_file(good)).total == 8030261248
-    bad = tmp_path / "bad.json"
-    bad.write_text("{")
-    with pytest.raises(PlanError, match="is not JSON"):
-        from_file(bad)
-    with pytest.raises(PlanError, match="cannot read"):
-        from_file(tmp_path / "absent.json")
-
-
 def test_an_unused_sliding_window_of_qwen_is_not_applied():
     assert from_hf(QWEN25).window == 0
 
@@ -97,3 +85,48 @@ SMALL = {
 def test_a_small_config_counts_as_transformers_builds_it(kind, total):
     """Totals from transformers 5.24 on the meta device; untied where the architecture's default is untied."""
     assert count(from_hf({**SMALL, "model_type": kind})).total == total
+
+
+@pytest.mark.parametrize("name", CONFIGS_HF)
+def test_a_published_config_counts_to_its_published_total(name):
+    config, total = CONFIGS_HF[name]
+    assert count(from_hf(config, name)).total == total
+
+
+QWEN3_MOE = {
+    "model_type": "qwen3_moe", "hidden_size": 2048, "intermediate_size": 6144, "moe_intermediate_size": 768, "num_hidden_layers": 48,
+    "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 151936, "num_experts": 128, "num_experts_per_tok": 8,
+}  # fmt: skip
+
+
+def test_qwen_experts_stand_only_at_every_sparse_step():
+    assert count(from_hf({**QWEN3_MOE, "decoder_sparse_step": 2, "mlp_only_layers": []})).total == 16_936_286_208
+
+
+def test_qwen_layers_named_as_mlp_only_have_no_experts():
+    assert count(from_hf({**QWEN3_MOE, "decoder_sparse_step": 1, "mlp_only_layers": [0, 1]})).total == 29_399_136_256
+
+
+def test_smollm3_without_the_key_has_one_table_as_its_class_says():
+    config = {
+        "model_type": "smollm3", "hidden_size": 2048, "intermediate_size": 11008, "num_hidden_layers": 36,
+        "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 128256,
+    }  # fmt: skip
+    assert count(from_hf(config)).total == 3_075_098_624
+    assert count(from_hf({**config, "tie_word_embeddings": False})).total == 3_337_766_912
+
+
+def test_a_multimodal_config_is_read_from_its_text_part():
+    text = {k: v for k, v in QWEN3.items() if k != "model_type"}
+    config = {"model_type": "qwen3", **text}
+    wrapped = {"model_type": "some_vision", "text_config": config, "vision_config": {"hidden_size": 5}}
+    assert count(from_hf(wrapped)) == count(from_hf(config))
+
+
+def test_layer_types_say_how_many_layers_see_the_whole_sequence():
+    config = {**OLMO2, "model_type": "olmo3", "sliding_window": 4096}
+    assert from_hf(config).window_layers() == (8, 24)
+    assert from_hf({**config, "layer_types": ["full_attention"] * 12 + ["sliding_attention"] * 20}).window_layers() == (
+        12,
+        20,
+    )

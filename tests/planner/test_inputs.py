@@ -3,9 +3,10 @@
 import pytest
 
 from planner.errors import PlanError
-from planner.hardware import accelerator, check_peak
-from planner.inputs import OPTIONS, inputs_from
-from planner.models import count
+from planner.estimate.inputs import inputs_from
+from planner.estimate.options import OPTIONS
+from planner.model.count import count
+from planner.model.device import accelerator, check_peak
 
 PLAN = {"model": "llama3-8b", "gpu": "h100-sxm", "gpus": 64}
 BUDGET = {
@@ -69,7 +70,12 @@ BUDGET = {
         ({"gpu": 100}, "must be a name"),
         ({"price": [2, -1]}, "above zero"),
         ({"seed": -1}, "at least 0"),
-        ({"model": "absent/config.json"}, "cannot read"),
+        ({"model": "some/config.json"}, "has not been read"),
+        ({"days": 30}, "with one, give a deadline"),
+        ({"logits": "fuzed"}, "did you mean fused"),
+        ({"offload": "weights"}, "'weights' is unknown"),
+        ({"shard": 0}, "at least 1"),
+        ({"model": "zzz"}, "are known \\(tokenmill plan list\\)"),
     ],
 )
 def test_a_table_that_cannot_be_is_refused_with_the_reason(change, message):

@@ -4,11 +4,12 @@ import importlib.util
 
 import pytest
 
-from planner.compare import compare
 from planner.errors import PlanError
-from planner.measure import MeasureOptions, measure
-from planner.models import Experts, ModelConfig, count
+from planner.model.config import Experts, ModelConfig
+from planner.model.count import count
 from planner.plan import inputs_from, make_plan
+from planner.report.compare import compare
+from tokenmill.plan_measure import MeasureOptions, measure
 
 has_torch = importlib.util.find_spec("torch") is not None
 TINY = ModelConfig(layers=2, hidden=64, heads=4, kv_heads=2, ffn=128, vocab=512, seq=64)

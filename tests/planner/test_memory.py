@@ -6,14 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.activations import eager_coefficient, ideal_coefficient, layer_terms
 from planner.errors import PlanError
-from planner.examples import MEMORY_CHECKS
+from planner.estimate.activations import eager_coefficient, ideal_coefficient, layer_terms
+from planner.estimate.arrangement import Layout, MemoryOptions
+from planner.estimate.fitting import smallest_changes
+from planner.estimate.memory import checkpoint_bytes, estimate, largest_micro_batch
+from planner.estimate.rows import cases, layout_of
 from planner.facts.optimizers import CONVENTIONS, MOMENTS
-from planner.fitting import smallest_changes
-from planner.hardware import accelerator
-from planner.memory import Layout, MemoryOptions, checkpoint_bytes, estimate, largest_micro_batch
-from planner.models import count, preset, presets
+from planner.model.count import count
+from planner.model.device import accelerator
+from planner.model.flops import token_flops
+from planner.model.shapes import preset, presets
+from planner.plan import inputs_from, make_plan
+from planner.report.examples import MEMORY_CHECKS
 from planner.units import GIB
 
 H100 = accelerator("h100-sxm")
@@ -225,3 +230,52 @@ def test_a_single_device_holds_every_parameter_and_both_ends_of_a_pipeline_at_le
     if c.layers % 2 == 0:
         ends = estimate(c, Layout(pp=2), MemoryOptions(seq=64), H100).stages
         assert sum(e["weights"] for e in ends.values()) >= 2 * count(c).total * (1 - 1e-9)
+
+
+FOUNDRY = [c for c in cases() if c.family == "llm-foundry" and c.device.name == "h100-sxm" and c.dtype == "bf16"]
+
+
+@pytest.mark.parametrize("case", FOUNDRY, ids=lambda c: c.name)
+def test_a_published_micro_batch_fits_and_its_mfu_is_the_published_one(case):
+    """llm-foundry's loss turns logits into gradients in place; its peak is 989.5."""
+    options = MemoryOptions(seq=case.seq, convention="fsdp2", logits="in-place")
+    layout = replace(layout_of(case), microbatches=1)
+    assert estimate(case.model, layout, options, case.device).fits
+    mfu = token_flops(case.model, case.seq, "palm").model / case.seconds / 989.5e12
+    assert mfu == pytest.approx(case.reported_mfu, rel=0.02)
+
+
+def terms(model, layout, **options):
+    return estimate(preset(model), layout, MemoryOptions(seq=8192, **options), accelerator("h100")).terms
+
+
+def test_kv_heads_are_replicated_where_tensor_ranks_outnumber_them():
+    eight, sixteen = terms("llama3-70b", Layout(tp=8)), terms("llama3-70b", Layout(tp=16))
+    kv = 2 * 8192 * 8 * 128 * 80 * 2
+    assert sixteen["weights"] - eight["weights"] / 2 == pytest.approx(kv / 16, rel=0.05)
+
+
+def test_a_moving_average_an_offloaded_optimizer_and_fp32_gradients_move_their_own_terms():
+    layout = Layout(dp=8, zero=2)
+    plain = terms("llama3-8b", layout)
+    assert terms("llama3-8b", layout, ema=True)["moving average"] == pytest.approx(4 * 8030261248 / 8)
+    away = terms("llama3-8b", layout, offload="optimizer")
+    assert away["master copy"] == away["moments"] == 0 < plain["moments"]
+    assert terms("llama3-8b", layout, gradient_bytes=4)["gradients"] == pytest.approx(2 * plain["gradients"])
+
+
+def test_hybrid_sharding_holds_more_and_a_second_copy_of_the_weights_is_a_term():
+    layout = Layout(dp=64, zero=3)
+    whole, hybrid = terms("llama3-8b", layout), terms("llama3-8b", layout, shard=8)
+    assert hybrid["moments"] == pytest.approx(8 * whole["moments"])
+    assert terms("llama3-8b", layout, secondary=8)["secondary weights"] == pytest.approx(2 * 8030261248 / 8)
+    assert terms("llama3-8b", layout, bucket_bytes=2e9)["communication buffers"] - whole["communication buffers"] == 2e9
+
+
+def test_a_model_that_fits_only_with_a_loss_in_place_is_planned_so_and_says_it():
+    table = {"model": "mpt-7b", "gpu": "h100", "gpus": 8, "tokens": "100B", "seq": 2048, "recompute": "full",
+             "micro_batch": 32, "tp": 1, "pp": 1, "cp": 1, "zero": 3, "global_batch": 512}  # fmt: skip
+    p = make_plan(inputs_from(table, None))
+    assert p.fit.memory.fits
+    assert "in place" in p.summary_lines()[1]
+    assert not make_plan(inputs_from({**table, "logits": "unfused"}, None)).fit.memory.fits

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from planner.errors import PlanError
 from planner.facts.models import COUNTS
-from planner.models import Experts, ModelConfig, count, preset, presets, shape_for
+from planner.model.config import Experts, ModelConfig
+from planner.model.count import count
+from planner.model.shapes import preset, presets, shape_for
 
 
 @pytest.mark.parametrize("name", list(COUNTS))

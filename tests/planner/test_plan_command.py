@@ -1,6 +1,8 @@
 """`tokenmill plan` as a person uses it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -13,7 +15,7 @@ RUN = ["--model", "llama3-8b", "--gpu", "h100-sxm", "--gpus", "64", "--samples",
 def test_the_whole_plan_prints_the_answer_first(capsys):
     assert main(["plan", *RUN, "--tokens", "1T"]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[2].startswith("Does it fit?")
+    assert out.splitlines()[3].startswith("Does it fit?")
     assert "Failures and checkpoints" in out
 
 
@@ -90,3 +92,19 @@ def test_bad_input_is_one_line_on_stderr_and_two(arguments, message, capsys):
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_reader_that_has_had_enough_is_no_error():
+    command = [sys.executable, "-m", "tokenmill", "plan", *RUN, "--tokens", "1T", "--explain"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+def test_a_recipes_plan_is_taken_and_an_option_wins(tmp_path, capsys):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('[plan]\nmodel = "llama3-8b"\ngpu = "h100"\ngpus = 64\ntokens = "1T"\n')
+    assert main(["plan", "--recipe", str(recipe), "--gpus", "128", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["inputs"]["gpus"] == 128

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planner import units
 from planner.errors import PlanError, near
-from planner.quantity import Interval, Quantity, Section, Table, table_lines, write
+from planner.report.quantity import Interval, Quantity, Section, Table, table_lines, write
 from planner.units import big, duration, money, number, plain
 
 

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
-from planner.facts.failures import LLAMA3_INTERRUPTIONS, RATES
-from planner.reliability import (
+from planner.estimate.reliability import (
     best_interval,
     checkpoint_plan,
     goodput,
@@ -19,6 +18,7 @@ from planner.reliability import (
     rate_distribution,
     sample_rates,
 )
+from planner.facts.failures import LLAMA3_INTERRUPTIONS, RATES
 
 
 @given(st.floats(0.1, 3600), st.floats(600, 1e7), st.floats(0, 3600))

@@ -8,9 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
+from planner.estimate.repetition import (
+    CEILING,
+    effective_parameters,
+    effective_tokens,
+    epochs_for,
+    repeated_loss,
+    repetition,
+)
+from planner.estimate.scaling import besiroglu, exchange, hoffmann, lifetime_optimum, llama3_tokens, refit, sampled
 from planner.facts.scaling import INTERVAL_80, REFIT_COVARIANCE
-from planner.repetition import CEILING, effective_parameters, effective_tokens, epochs_for, repeated_loss, repetition
-from planner.scaling import besiroglu, exchange, hoffmann, lifetime_optimum, llama3_tokens, refit, sampled
 
 
 @given(st.floats(1e19, 1e26))

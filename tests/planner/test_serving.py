@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import PlanError
-from planner.hardware import accelerator
-from planner.models import preset
-from planner.serving import break_even_tokens, decode, experts_touched, kv_bytes_per_token
+from planner.estimate.serving import break_even_tokens, decode, experts_touched, kv_bytes, kv_bytes_per_token
+from planner.model.device import accelerator
+from planner.model.shapes import preset
 
 H100 = accelerator("h100-sxm")
 
@@ -47,3 +47,11 @@ def test_a_batch_reads_more_experts_than_a_single_token():
 def test_a_smaller_model_that_serves_cheaper_repays_itself():
     assert break_even_tokens(1000, 2.0, 1.0) == 1e9
     assert break_even_tokens(1000, 1.0, 1.0) is None
+
+
+def test_sliding_window_layers_cache_their_window_only():
+    model = preset("gemma3-27b")
+    long, short = kv_bytes(model, 131072), kv_bytes(model, 1024)
+    assert short == pytest.approx(kv_bytes_per_token(model) * 1024)
+    assert long < 0.25 * kv_bytes_per_token(model) * 131072
+    assert kv_bytes(preset("llama3-8b"), 8192) == kv_bytes_per_token(preset("llama3-8b")) * 8192

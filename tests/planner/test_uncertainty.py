@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
-from planner.uncertainty import Empirical, LogNormal, LogUniform, Uniform, draw, interval, tornado
+from planner.estimate.uncertainty import Empirical, LogNormal, LogUniform, Uniform, draw, interval, tornado
 
 distributions = st.one_of(
     st.tuples(st.floats(0.1, 10), st.floats(1, 5)).map(lambda p: Uniform(p[0], p[0] * p[1])),

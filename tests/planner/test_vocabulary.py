@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import PlanError
+from planner.estimate.vocabulary import answer, flops_by_vocab, interpolate
 from planner.facts.vocabulary import MEASURED_TOKENS, MEASURED_V
-from planner.models import ModelConfig, preset
-from planner.vocabulary import answer, flops_by_vocab, interpolate
+from planner.model.config import ModelConfig
+from planner.model.shapes import preset
 
 LLAMA = preset("llama3-8b")
 MEASURED = [(v, t * 1e12) for v, t in zip(MEASURED_V, MEASURED_TOKENS, strict=True)]

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from planner import compare, comparison, questions, validate
-from planner.compute import RECOMPUTE
 from planner.errors import PlanError, near
+from planner.estimate.inputs import cluster_from, wants_model
+from planner.estimate.options import GROUPS, OPTIONS
+from planner.estimate.way_back import way_back
 from planner.facts.hardware import ACCELERATORS
-from planner.inputs import OPTIONS
-from planner.measure import MeasureOptions, measure
-from planner.models import presets
+from planner.model.flops import RECOMPUTE
+from planner.model.shapes import presets
 from planner.plan import inputs_from, make_plan
-from planner.quantity import Answer
+from planner.report import compare, comparison, guess, questions, validate
+from planner.report import way_back as report_way_back
+from planner.report.quantity import Answer
+from tokenmill.plan_files import read_object, with_config
+from tokenmill.plan_measure import MeasureOptions, measure
 
 SUB_QUESTIONS = {
     "fit": "does it fit: memory per GPU by term, the largest model and micro-batch, the smallest change that makes it fit",
@@ -28,12 +33,13 @@ SUB_QUESTIONS = {
     "vocab": "vocabulary size from the budget's measured totals",
     "serve": "decoding speed and price by batch, and when a smaller model repays itself",
     "checkpoint": "failures, best checkpoint interval, goodput",
+    "guess": "asks for days, GPU-hours, memory and the optimum before it answers, and keeps both in --write PLAN.json",
     "compare": "PLAN.json MEASURED.json: which term was missed, and what to assume next",
     "measure": "run a few real training steps here (needs torch) and write measured.json",
     "validate": "our estimates against published runs and worked examples",
     "list": "the models and accelerators known by name",
 }
-FLAGS = ("flash",)
+FLAGS = ("flash", "ema")
 
 
 def add_parser(commands: Any) -> None:
@@ -50,12 +56,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="for compare: plan.json measured.json")
     parser.add_argument("--budget", metavar="FILE", help="token_budget.json of a run")
     parser.add_argument("--recipe", metavar="FILE", help="a recipe whose [plan] table is taken; options given here win")
-    for name, option in OPTIONS.items():
-        flag = f"--{name.replace('_', '-')}"
-        if name in FLAGS:
-            parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=option.help)
-        else:
-            parser.add_argument(flag, metavar=name.split("_")[-1].upper(), help=option.help)
+    for title, (example, names) in GROUPS.items():
+        group = parser.add_argument_group(title, f"as in: {example}")
+        for name in names:
+            _add_option(group, name)
+    parser.add_argument(
+        "--guess", metavar="NAME=NUMBER,...", help="for guess: days, gpu_hours, memory_gib, optimal_parameters"
+    )
     parser.add_argument("--steps", default="5", help="for measure: timed steps")
     parser.add_argument("--device", default="auto", help="for measure: auto, cpu or cuda")
     parser.add_argument("--json", action="store_true", help="as JSON, the unit in every key")
@@ -65,10 +72,23 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_option(group: Any, name: str) -> None:
+    flag = f"--{name.replace('_', '-')}"
+    if name in FLAGS:
+        group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=OPTIONS[name].help)
+    else:
+        group.add_argument(flag, metavar=name.split("_")[-1].upper(), help=OPTIONS[name].help)
+
+
 def run(given: argparse.Namespace) -> int:
     """Answer the question. Bad input is one line on stderr and 2."""
     try:
-        return _answer(given)
+        code = _answer(given)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except PlanError as error:
         print(f"tokenmill: {error}", file=sys.stderr)
         return 2
@@ -85,6 +105,8 @@ def _answer(given: argparse.Namespace) -> int:
         return _compare(given)
     if given.files:
         raise PlanError(f"plan {question}: takes no file {given.files[0]!r} (the budget goes behind --budget)")
+    if question == "guess":
+        return _guess(given)
     if question == "measure":
         return _measure(given)
     if question == "validate":
@@ -92,6 +114,8 @@ def _answer(given: argparse.Namespace) -> int:
     if question == "list":
         return _list(given)
     table, budget = _table(given), _budget(given.budget)
+    if question is None and wants_model(table):
+        return _print(given, report_way_back.answer(way_back(cluster_from(table, budget))))
     if question is not None:
         return _print(given, questions.answer(question, inputs_from(table, budget)))
     plan = make_plan(inputs_from(table, budget))
@@ -117,27 +141,17 @@ def _table(given: argparse.Namespace) -> dict[str, Any]:
         table.pop("parameters", None)
     if "parameters" in options:
         table.pop("model", None)
-    return {**table, **options}
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise PlanError(f"{path}: not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise PlanError(f"{path}: holds no JSON object")
-    return value
+    return with_config({**table, **options})
 
 
 def _budget(path: str | None) -> dict[str, Any] | None:
     """The budget, with the CPU time of the run beside it when the budget itself does not carry one."""
     if path is None:
         return None
-    budget = _read(path)
+    budget = read_object(path)
     summary = Path(path).with_name("summary.json")
     if "cpu_seconds" not in budget and summary.is_file():
-        tally = _read(str(summary))
+        tally = read_object(str(summary))
         passes = [p for p in tally.get("passes", []) if isinstance(p, dict)]
         seconds = tally.get("cpu_seconds") or sum(p.get("cpu_seconds") or 0.0 for p in passes)
         if seconds:
@@ -156,10 +170,37 @@ def _print(given: argparse.Namespace, answer: Answer) -> int:
     return 0
 
 
+def _guess(given: argparse.Namespace) -> int:
+    """The builder's test: the guesses first, then the plan, both kept."""
+    plan = make_plan(inputs_from(_table(given), _budget(given.budget)))
+    if given.guess:
+        pairs = [pair.partition("=") for pair in given.guess.split(",")]
+        guesses = guess.read({name.strip(): text.strip() for name, _, text in pairs})
+    else:
+        guesses = guess.read(_ask())
+    if not guesses:
+        raise PlanError("guess: nothing was guessed; write days=20,gpu_hours=31k behind --guess, or answer when asked")
+    if given.write:
+        kept = {**plan.as_dict(), **guess.record(plan, guesses)}
+        Path(given.write).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return _print(given, guess.answer(plan, guesses))
+
+
+def _ask() -> dict[str, str]:
+    """Answers from the terminal, an empty line for none; what is typed so that the answer on stdout stays clean."""
+    out = {}
+    for name, question in guess.QUESTIONS.items():
+        print(f"{question} ", end="", file=sys.stderr, flush=True)
+        text = sys.stdin.readline().strip()
+        if text:
+            out[name] = text
+    return out
+
+
 def _compare(given: argparse.Namespace) -> int:
     if len(given.files) != 2:
         raise PlanError("plan compare: takes two files, plan.json and measured.json")
-    found = compare.compare(_read(given.files[0]), _read(given.files[1]))
+    found = compare.compare(read_object(given.files[0]), read_object(given.files[1]))
     return _print(given, comparison.answer(found))
 
 

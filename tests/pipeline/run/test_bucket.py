@@ -9,7 +9,11 @@ from tests.pipeline.run.toy import Counts, Shorts, Shout, Unique, recipe
 
 
 def bytes_of(out: Folder) -> dict[str, bytes]:
-    return {n: out.get(n) for n in out.names() if n.startswith("data/") or "/ledger/" in n or n.endswith(("drops.json", "count.json"))}
+    return {
+        n: out.get(n)
+        for n in out.names()
+        if n.startswith("data/") or "/ledger/" in n or n.endswith(("drops.json", "count.json"))
+    }
 
 
 def test_a_run_in_a_bucket_leaves_the_bytes_of_one_in_a_folder_and_run_again_changes_nothing(tmp_path, s3):
