@@ -53,7 +53,9 @@ def main() -> None:
     parser.add_argument("how", choices=["steps", "run"])
     parser.add_argument("--documents", type=int, nargs="+", default=[20_000, 200_000])
     parser.add_argument("--files", type=int, nargs="+", default=[100])
-    parser.add_argument("--template", type=float, default=0.0, help="share of documents that are copies of one text, nearly")
+    parser.add_argument(
+        "--template", type=float, default=0.0, help="share of documents that are copies of one text, nearly"
+    )
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=list(STAGES))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--folder", help="where the corpora lie, made where they do not (default: a temporary folder)")
@@ -91,11 +93,17 @@ class Pool:
 
     def print(self) -> None:
         """Print a line a step."""
-        print(f"{'step':24}{'tasks':>7}{'wall us/doc':>13}{'CPU us/doc':>12}{'largest MB':>12}{'bytes/doc on disk':>19}")
+        print(
+            f"{'step':24}{'tasks':>7}{'wall us/doc':>13}{'CPU us/doc':>12}{'largest MB':>12}{'bytes/doc on disk':>19}"
+        )
         lines = [*self.lines, ("total", 0, *(sum(line[n] for line in self.lines) for n in (2, 3)), 0, 0)]
         for name, tasks, wall, cpu, peak, size in lines:
             times = f"{wall / self.documents * 1e6:>13.2f}{cpu / self.documents * 1e6:>12.2f}"
-            print(f"{name:24}{tasks or '':>7}{times}{peak / 1e6 or '':>12.0f}{size / self.documents or '':>19.1f}" if peak else f"{name:24}{'':>7}{times}")
+            print(
+                f"{name:24}{tasks or '':>7}{times}{peak / 1e6 or '':>12.0f}{size / self.documents or '':>19.1f}"
+                if peak
+                else f"{name:24}{'':>7}{times}"
+            )
 
 
 def _measured(function: Callable[[Any], Any], item: Any) -> tuple[Any, float, int]:
@@ -110,7 +118,10 @@ def _bytes_below(folder: pathlib.Path) -> int:
 
 def steps(corpus: pathlib.Path, documents: int, names: Sequence[str], workers: int) -> None:
     """Observe and decide each stage on what those before it left, and print each step."""
-    with tempfile.TemporaryDirectory() as name, ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
+    ):
         files = sorted(path.stem for path in corpus.glob("*.parquet"))
         rows = [pq.ParquetFile(corpus / f"{file}.parquet").metadata.num_rows for file in files]
         list(pool.map(_warm, range(workers)))
@@ -158,16 +169,20 @@ def whole_run(corpus: pathlib.Path, documents: int, names: Sequence[str], worker
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         use = [f'[[stage]]\nuse = "{n}"\n' + ("fractions = { unknown = 0.5 }\n" if n == "mix" else "") for n in names]
-        recipe = f"[input]\npaths = [{json.dumps(str(corpus / '*.parquet'))}]\nsource = \"unknown\"\n" + "".join(use)
+        recipe = f'[input]\npaths = [{json.dumps(str(corpus / "*.parquet"))}]\nsource = "unknown"\n' + "".join(use)
         (folder / "recipe.toml").write_text(recipe)
         command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out", "--workers", str(workers)]
         started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True)
+        subprocess.run(
+            command, check=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
+        )
         wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         summary = json.loads((folder / "out" / "summary.json").read_text())
-        print(f"{wall / documents * 1e6:.1f} us of wall and {cpu / documents * 1e6:.1f} us of CPU a document, "
-              f"largest process {after.ru_maxrss / 1024:.0f} MB, on disk {_bytes_below(folder / 'out') / documents:.0f} bytes")
+        print(
+            f"{wall / documents * 1e6:.1f} us of wall and {cpu / documents * 1e6:.1f} us of CPU a document, "
+            f"largest process {after.ru_maxrss / 1024:.0f} MB, on disk {_bytes_below(folder / 'out') / documents:.0f} bytes"
+        )
         for step in summary["passes"]:
             print(f"  {step['name']:24}{step['seconds'] / documents * 1e6:8.1f} us")
 

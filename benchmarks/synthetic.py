@@ -62,7 +62,9 @@ def _made(numbers: np.ndarray, documents: int, template: float) -> pa.Table:
     lists = pa.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(lengths)]), _vocabulary().take(pa.array(flat)))
     names = _mixed(place.astype(np.uint64) ^ np.uint64(0xABCDEF))
     ids = [f"<urn:uuid:{name:016x}-{at:08x}>" for name, at in zip(names.tolist(), place.tolist(), strict=True)]
-    return pa.table({"id": pa.array(ids, pa.large_string()), "text": pc.binary_join(lists, " ").cast(pa.large_string())})
+    return pa.table(
+        {"id": pa.array(ids, pa.large_string()), "text": pc.binary_join(lists, " ").cast(pa.large_string())}
+    )
 
 
 def _ranks(uniform: np.ndarray) -> np.ndarray:
