@@ -174,7 +174,7 @@ def whole_run(corpus: pathlib.Path, documents: int, names: Sequence[str], worker
         command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out", "--workers", str(workers)]
         started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
-            command, check=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True
+            command, check=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL
         )
         wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
