@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pipeline.corpus import ObservedPart, Tasks
 from pipeline.storage import Folder
+from tokenizer.scratch import remove
 
 PREFIX = "tokens_"
 SUMS = ("documents", "bytes", "characters", "words")
@@ -141,8 +142,7 @@ def sum_parts(parts: Sequence[ObservedPart], columns: Sequence[str], work: Folde
         ]
         files = tasks.map(f"adding up tokens, round {rounds + 1}", sum_files, items)
         rounds += 1
-    for name in work.names(_SUMS):
-        work.delete(name)
+    remove(work / _SUMS, (work / _SUMS).names())
     return _sum_of(files, work)
 
 

@@ -12,6 +12,7 @@ from pipeline.storage import Folder
 from tokenizer.ladder.ladder import LADDER_FILE, Ladder
 from tokenizer.pretokens.patterns import CUSTOM
 from tokenizer.pretokens.unicode_classes import UNICODE_VERSION
+from tokenizer.scratch import remove
 
 FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt", "tokens.tiktoken", "tiktoken.json", "card.json"
@@ -151,8 +152,7 @@ def write_ladder(ladder: Ladder, folder: Folder, options: FileOptions | None = N
     """
     if folder.exists(LADDER_FILE):
         for size in set(folder.get_json(LADDER_FILE)["vocab_sizes"]) - set(ladder.vocab_sizes):
-            for name in FILES:
-                folder.delete(f"{size}/{name}")
+            remove(folder / str(size), FILES)
     options = options or FileOptions()
     pad = options.pad_to_multiple
     for size in ladder.vocab_sizes:

@@ -25,6 +25,7 @@ from pipeline.corpus import ObservedPart, Tasks
 from pipeline.storage import Folder
 from tokenizer.memory import hash_bytes
 from tokenizer.pretokens.counts import SCHEMA, PretokenTable, columns_of
+from tokenizer.scratch import remove
 
 PARTITIONS = 64
 _SHIFT = np.uint64(58)
@@ -137,9 +138,8 @@ def merge_runs(runs: Sequence[Run], work: Folder, tasks: Tasks, floor: int) -> l
         "writing pretokens", write_counts,
         [(final, first, last, work, number) for number, (first, last) in enumerate(_ranges([final], FILE_ROWS))],
     )  # fmt: skip
-    for folder in (_RUNS, _SUMS):
-        for name in work.names(folder):
-            work.delete(name)
+    for folder in (work / _RUNS, work / _SUMS):
+        remove(folder, folder.names())
     return list(names)
 
 

@@ -72,7 +72,8 @@ def test_the_files_depend_neither_on_shards_nor_on_order_memory_or_the_shape_of_
     assert len(parts) == 4
     merge_parts(parts, two / "work", LocalTasks(), 2, memory_bytes=200_000)
     assert len((one / "work").names()) > 2
-    assert (one / "work").names() == (two / "work").names()  # nothing in between is left
+    assert (one / "work").names() == (two / "work").names()
+    assert [place.name for place in (tmp_path / "two/work").iterdir()] == ["pretokens"]  # nothing in between is left
     assert all((one / "work").get(name) == (two / "work").get(name) for name in (one / "work").names())
     assert load_counts(one / "work").equals(load_counts(two / "work"))
 

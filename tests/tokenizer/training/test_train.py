@@ -74,7 +74,7 @@ def test_sizes_that_an_earlier_training_left_are_removed_and_nothing_else(tmp_pa
     (tmp_path / "out/2024").mkdir()
     (tmp_path / "out/2024/card.json").write_text("mine")
     train_ladder(paths, [300], out=tmp_path / "out")
-    assert not (tmp_path / "out/600/tokenizer.json").exists()
+    assert not (tmp_path / "out/600").exists()
     assert (tmp_path / "out/2024/card.json").read_text() == "mine"
 
 
