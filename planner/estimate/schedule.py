@@ -83,6 +83,8 @@ def utilisation(i: PlanInputs, f: Forecast | None = None) -> tuple[str, Distribu
 def soft_inputs(i: PlanInputs, f: Forecast | None = None) -> dict[str, Distribution]:
     """Every uncertain input and its distribution."""
     out: dict[str, Distribution] = {"utilisation": utilisation(i, f)[1]}
+    if f is not None and f.slack_spread:
+        out["layout"] = LogNormal(math.log(f.slack), f.slack_spread)
     if f is not None and f.calendar_spread:
         out["calendar"] = LogNormal(math.log(f.calendar), f.calendar_spread)
     mean, spread = rate_distribution()
@@ -101,7 +103,7 @@ def forecast_of(i: PlanInputs, where: Layout | None) -> Forecast | None:
     """The forecast a plan rests on; None where the utilisation is given."""
     if i.mfu is not None or i.calendar_mfu is not None or where is None:
         return None
-    return forecast(i.model, i.device, where, memory_options(i), i.dtype)
+    return forecast(i.model, i.device, where, memory_options(i), i.dtype, searched=not i.layout_given)
 
 
 def memory_options(i: PlanInputs) -> MemoryOptions:
@@ -132,7 +134,7 @@ def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
         return np.maximum(goodput(every, stall, mtbf, restart), 1e-6)
 
     def days_of(d: Mapping[str, Samples]) -> Samples:
-        step = total / (i.peak * d["utilisation"] * i.gpus * DAY) * d.get("calendar", 1.0)
+        step = total / (i.peak * d["utilisation"] * i.gpus * DAY) * d.get("calendar", 1.0) * d.get("layout", 1.0)
         return step * ramp / share_of_time(d) if kind == "step" else step
 
     def hours_of(d: Mapping[str, Samples]) -> Samples:
