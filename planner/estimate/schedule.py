@@ -99,11 +99,11 @@ def soft_inputs(i: PlanInputs, f: Forecast | None = None) -> dict[str, Distribut
     return out
 
 
-def forecast_of(i: PlanInputs, where: Layout | None) -> Forecast | None:
+def forecast_of(i: PlanInputs, where: Layout | None, searched: bool) -> Forecast | None:
     """The forecast a plan rests on; None where the utilisation is given."""
     if i.mfu is not None or i.calendar_mfu is not None or where is None:
         return None
-    return forecast(i.model, i.device, where, memory_options(i), i.dtype, searched=not i.layout_given)
+    return forecast(i.model, i.device, where, memory_options(i), i.dtype, searched=searched)
 
 
 def memory_options(i: PlanInputs) -> MemoryOptions:
@@ -115,9 +115,12 @@ def memory_options(i: PlanInputs) -> MemoryOptions:
     )  # fmt: skip
 
 
-def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
-    """Samples the run's time and cost; `where` decides what a batch ramp costs. Raises PlanError without a token total."""
-    f = forecast_of(i, where)
+def schedule(i: PlanInputs, where: Layout | None = None, searched: bool | None = None) -> Schedule:
+    """Samples the run's time and cost in the layout `where`, found by a search unless the inputs give it.
+
+    Raises PlanError without a token total.
+    """
+    f = forecast_of(i, where, not i.layout_given if searched is None else searched)
     kind, _, source, convention = utilisation(i, f)
     flops = token_flops(i.model, i.seq, convention, i.recompute or "none")
     total = flops.model * i.training_tokens
