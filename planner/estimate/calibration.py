@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.estimate.arrangement import Layout
-from planner.estimate.forecast import calendar
+from planner.estimate.forecast import calendar, layout_slack
 from planner.estimate.reliability import job_mtbf, planned_goodput, rate_distribution
 from planner.estimate.rows import Case, layout_of, options_of
 from planner.estimate.step_time import step_times
@@ -32,7 +32,7 @@ def predicted(case: Case, layout: Layout, factors: TimeFactors) -> float:
     """GPU-seconds per token of a row."""
     step = float(step_times(case.model, case.device, layout, options_of(case), case.dtype, factors).sum())
     tokens = layout.dp * layout.micro_batch * layout.microbatches * case.seq
-    seconds = step * case.gpus / tokens
+    seconds = step * case.gpus / tokens * (1.0 if case.layout_published else layout_slack(case.model, factors))
     if not case.calendar:
         return seconds
     return seconds * calendar(case.device, case.gpus, factors) / typical_goodput(case)

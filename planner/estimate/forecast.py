@@ -28,6 +28,9 @@ class Forecast:
     mfu: float
     """By the PaLM convention, of the training dtype's dense peak."""
     step_spread: float
+    slack: float
+    """Time of the layouts that people run over the best that a search finds; 1 where the layout was given."""
+    slack_spread: float
     calendar: float
     """Time of the calendar over that of the steps, failures apart."""
     calendar_spread: float
@@ -50,6 +53,12 @@ def calendar(device: Accelerator, gpus: float, factors: TimeFactors = FITTED) ->
     return math.exp((factors.calendar_hopper if device.recent else factors.calendar) * scale(gpus))
 
 
+def layout_slack(c: ModelConfig, factors: TimeFactors = FITTED) -> float:
+    """Time of the layouts that people run over the best that the search finds; 1 with experts, whose published layouts
+    are no slower than what the search finds for them."""
+    return 1.0 if c.moe is not None else math.exp(factors.slack)
+
+
 def slopes(
     c: ModelConfig,
     device: Accelerator,
@@ -68,20 +77,27 @@ def slopes(
 
 
 def forecast(
-    c: ModelConfig, device: Accelerator, layout: Layout, options: MemoryOptions, dtype: str = "bf16"
+    c: ModelConfig,
+    device: Accelerator,
+    layout: Layout,
+    options: MemoryOptions,
+    dtype: str = "bf16",
+    searched: bool = False,
 ) -> Forecast:
-    """The forecast of a layout. Raises PlanError where the device has no such dtype."""
+    """The forecast of a layout, given or found by a search. Raises PlanError where the device has no such dtype."""
     gpus = float(layout.gpus)
     times = step_times(c, device, layout, options, dtype)[0]
     tokens = float(layout.dp * layout.micro_batch * layout.microbatches * options.seq)
     speed = tokens / float(times.sum()) / gpus
     own = {k: v * SPREAD.get(k, 0.0) for k, v in slopes(c, device, layout, options, dtype).items()}
     factor = calendar(device, gpus)
+    slack = layout_slack(c) if searched else 1.0
     name = "calendar_hopper" if device.recent else "calendar"
     leans = sorted(((k, abs(v)) for k, v in own.items() if abs(v) > 0.01), key=lambda pair: -pair[1])
     return Forecast(
         terms=dict(zip(TIME_TERMS, (float(v) for v in times), strict=True)), tokens_per_step=tokens,
         tokens_per_second_per_gpu=speed, mfu=token_flops(c, options.seq).model * speed / device.peak(dtype),
         step_spread=float(np.sqrt(WITHIN**2 + BETWEEN**2 + sum(v * v for v in own.values()))),
+        slack=slack, slack_spread=math.log(slack) * SPREAD["slack"],
         calendar=factor, calendar_spread=math.log(factor) * SPREAD[name], leans_on=tuple(leans),
     )  # fmt: skip

@@ -82,6 +82,11 @@ class PlanInputs:
         return self.device.peak(self.dtype)
 
     @property
+    def layout_given(self) -> bool:
+        """Whether the layout is given so far that nothing which costs time is left to the search."""
+        return None not in (self.tp, self.pp, self.micro_batch, self.recompute)
+
+    @property
     def training_tokens(self) -> float:
         """D. Raises PlanError when neither tokens nor a budget was given."""
         if self.tokens is None:

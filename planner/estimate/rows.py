@@ -63,6 +63,11 @@ class Case:
             return "16 to 64 GPUs"
         return "published calendar" if self.calendar else "larger steps"
 
+    @property
+    def layout_published(self) -> bool:
+        """Whether the row tells the whole layout."""
+        return bool(self.given("micro_batch") and self.given("recompute"))
+
     def given(self, name: str, default: Any = None) -> Any:
         """A published part of the layout, or `default`."""
         return dict(self.known).get(name, default)
@@ -142,7 +147,7 @@ def layout_of(case: Case) -> Layout:
     """The published layout, its open parts by the planner's own search as for any plan."""
     batch = case.given("batch") or batch_sequences(case.tokens, case.seq, case.gpus)
     parts = {k: (v,) for k, v in case.known if k in ("tp", "pp", "cp", "ep", "zero", "micro_batch")}
-    if case.given("micro_batch") and case.given("recompute"):
+    if case.layout_published:
         group = case.given("tp") * case.given("pp") * case.given("cp")
         dp = max(1, case.gpus // group)
         return Layout(

@@ -57,7 +57,7 @@ def estimate_run(inputs: PlanInputs) -> RunEstimate:
     if inputs.logits is None:
         fit, inputs = _loss_that_fits(inputs, space, fit)
     chosen = replace(inputs, recompute=fit.memory.layout.recompute)
-    times = schedule(chosen, fit.memory.layout)
+    times = schedule(chosen, fit.memory.layout, searched=not inputs.layout_given)
     vocabulary = None
     if inputs.corpus is not None:
         corpus = inputs.corpus

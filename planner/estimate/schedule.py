@@ -83,6 +83,8 @@ def utilisation(i: PlanInputs, f: Forecast | None = None) -> tuple[str, Distribu
 def soft_inputs(i: PlanInputs, f: Forecast | None = None) -> dict[str, Distribution]:
     """Every uncertain input and its distribution."""
     out: dict[str, Distribution] = {"utilisation": utilisation(i, f)[1]}
+    if f is not None and f.slack_spread:
+        out["layout"] = LogNormal(math.log(f.slack), f.slack_spread)
     if f is not None and f.calendar_spread:
         out["calendar"] = LogNormal(math.log(f.calendar), f.calendar_spread)
     mean, spread = rate_distribution()
@@ -97,11 +99,11 @@ def soft_inputs(i: PlanInputs, f: Forecast | None = None) -> dict[str, Distribut
     return out
 
 
-def forecast_of(i: PlanInputs, where: Layout | None) -> Forecast | None:
+def forecast_of(i: PlanInputs, where: Layout | None, searched: bool) -> Forecast | None:
     """The forecast a plan rests on; None where the utilisation is given."""
     if i.mfu is not None or i.calendar_mfu is not None or where is None:
         return None
-    return forecast(i.model, i.device, where, memory_options(i), i.dtype)
+    return forecast(i.model, i.device, where, memory_options(i), i.dtype, searched=searched)
 
 
 def memory_options(i: PlanInputs) -> MemoryOptions:
@@ -113,9 +115,12 @@ def memory_options(i: PlanInputs) -> MemoryOptions:
     )  # fmt: skip
 
 
-def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
-    """Samples the run's time and cost; `where` decides what a batch ramp costs. Raises PlanError without a token total."""
-    f = forecast_of(i, where)
+def schedule(i: PlanInputs, where: Layout | None = None, searched: bool | None = None) -> Schedule:
+    """Samples the run's time and cost in the layout `where`, found by a search unless the inputs give it.
+
+    Raises PlanError without a token total.
+    """
+    f = forecast_of(i, where, not i.layout_given if searched is None else searched)
     kind, _, source, convention = utilisation(i, f)
     flops = token_flops(i.model, i.seq, convention, i.recompute or "none")
     total = flops.model * i.training_tokens
@@ -132,7 +137,7 @@ def schedule(i: PlanInputs, where: Layout | None = None) -> Schedule:
         return np.maximum(goodput(every, stall, mtbf, restart), 1e-6)
 
     def days_of(d: Mapping[str, Samples]) -> Samples:
-        step = total / (i.peak * d["utilisation"] * i.gpus * DAY) * d.get("calendar", 1.0)
+        step = total / (i.peak * d["utilisation"] * i.gpus * DAY) * d.get("calendar", 1.0) * d.get("layout", 1.0)
         return step * ramp / share_of_time(d) if kind == "step" else step
 
     def hours_of(d: Mapping[str, Samples]) -> Samples:

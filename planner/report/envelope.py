@@ -35,7 +35,7 @@ def line(p: RunEstimate) -> str:
         f"{plain(sketch_days(p))} days by 6 N D / ({i.gpus:,} GPUs x {i.peak / 1e12:.4g} TFLOP/s x {sketch_mfu(p):.2f})"
     )
     rest = (
-        "attention, calendar and goodput"
+        "attention, layout slack, calendar and goodput"
         if s.forecast
         else "attention and goodput"
         if s.kind == "step"

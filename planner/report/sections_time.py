@@ -20,7 +20,9 @@ def time(p: RunEstimate) -> Section:
     """Utilisation, goodput, GPU-hours and days."""
     s, i = p.schedule, p.inputs
     formula = "C / (peak x MFU x GPUs x 86400)" + (
-        (" x ramp" if i.ramp else "") + (" x calendar" if s.forecast else "") + " / goodput" if s.kind == "step" else ""
+        (" x ramp" if i.ramp else "") + (" x layout slack x calendar" if s.forecast else "") + " / goodput"
+        if s.kind == "step"
+        else ""
     )
     inputs = {"C": s.total_flops, "peak": i.peak, "GPUs": i.gpus}
     rows = [
@@ -107,9 +109,15 @@ def _forecast(p: RunEstimate, f: Forecast) -> list[Quantity]:
     return [
         Quantity("step", f.seconds, "seconds", "one step", "sum of its terms", layout, SOURCE),
         Quantity("tokens_per_second_per_gpu", f.tokens_per_second_per_gpu, "", "tokens per second and GPU", "batch / step / GPUs", layout, SOURCE),
-        Quantity("calendar", Interval(*(f.calendar * math.exp(z * f.calendar_spread) for z in (-1.2816, 0.0, 1.2816))), "", "calendar over steps, failures apart",
+        Quantity("slack", around(f.slack, f.slack_spread), "", "layouts people run over the best found; 1 when it is given", "e^slack", {}, SOURCE),
+        Quantity("calendar", around(f.calendar, f.calendar_spread), "", "calendar over steps, failures apart",
                  "e^(factor x log(GPUs / 8) / log 128), none on a node, all from 1,024 GPUs", {"GPUs": p.inputs.gpus}, SOURCE),
     ]  # fmt: skip
+
+
+def around(median: float, spread: float) -> Interval:
+    """p10, p50, p90 of a factor that is normal in its log."""
+    return Interval(*(median * math.exp(z * spread) for z in (-1.2816, 0.0, 1.2816)))
 
 
 def step(p: RunEstimate) -> Section:

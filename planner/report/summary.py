@@ -185,6 +185,7 @@ def _measure(p: RunEstimate) -> list[str]:
     what = {
         "utilisation": "Measure the step MFU first (tokenmill plan measure, on one node)",
         "USD per GPU-hour": "Get a price first",
+        "layout": "Give the layout you will run (tp, pp, micro-batch, recompute)",
         "calendar": "Ask how much of this cluster's calendar its last large run trained",
     }.get(first.name, f"Measure {first.name} first")
     return [f"{what}: knowing it narrows the interval of {s.tornado_of} by {first.narrowing:.0%}"]

@@ -129,7 +129,8 @@ def test_without_an_mfu_the_step_is_forecast_and_the_calendar_comes_on_top():
     assert many.forecast.calendar > 1.1
     assert many.utilisation.p50 == pytest.approx(many.forecast.mfu, rel=0.02)
     raw = many.total_flops / (1024 * 989e12 * many.utilisation.p50 * 86400)
-    assert many.days.p50 == pytest.approx(raw * many.forecast.calendar / many.goodput.p50, rel=0.03)
+    extra = many.forecast.slack * many.forecast.calendar
+    assert many.days.p50 == pytest.approx(raw * extra / many.goodput.p50, rel=0.03)
 
 
 @pytest.mark.parametrize("step", [(8, 9), (16, 17), (64, 65)])
@@ -312,6 +313,15 @@ def test_twice_the_gpus_at_the_same_batch_lose_utilisation_and_the_sketch_says_h
     out = make_plan(inputs_from({**PLAN, "gpus": 512, "tokens": "1T", "global_batch": 1024}, None)).as_dict()
     assert 0.1 < out["envelope"]["mfu_at_twice_the_gpus_share"] < out["time"]["step_mfu_share"]["p50"]
     assert out["envelope"]["batch_tokens_per_gpu"] == 1024 * 8192 / 512
+
+
+def test_a_layout_that_is_given_has_no_slack_and_a_narrower_forecast():
+    table = {**PLAN, "tokens": "1T", "global_batch": 512}
+    layout = {"tp": 1, "pp": 1, "micro_batch": 1, "recompute": "none"}
+    given, found = (make_plan(inputs_from(t, None)).schedule for t in ({**table, **layout}, table))
+    assert given.forecast.slack == 1 < found.forecast.slack
+    assert given.days.p50 < found.days.p50
+    assert given.days.p90 / given.days.p10 < found.days.p90 / found.days.p10
 
 
 def test_every_option_belongs_to_one_group():
