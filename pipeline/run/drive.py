@@ -36,8 +36,8 @@ from pipeline.worker.task import Applied, Observer, PassWork, ShardTask, Stand, 
 
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
-EXACT_FROM = 100
-"""Documents from which on `failed_share` is held to the letter at the end of a pass."""
+ENOUGH = 100
+"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 
 
 def execute(
@@ -300,7 +300,7 @@ class _Run:
         share = self.plan.recipe.limits.failed_share
         tally = report.tally or Tally(read=report.kept)
         failed = tally.failures + sum(look.failed.rows for look in looked if look.failed is not None)
-        if tally.read >= EXACT_FROM and failed > share * tally.read:
+        if too_many(failed, tally.read, share) or (tally.read >= ENOUGH and failed > share * tally.read):
             raise self.too_many(step, failed, tally)
 
     def too_many(self, step: Pass, failed: int, tally: Tally) -> UserError:
@@ -463,7 +463,7 @@ class _Phase:
             self.seen[label].pack()
             self._read += look.rows if made.commit is None else 0
             self._failed += len(look.failed)
-        if too_many(self._failed, self._read, self.run_.plan.recipe.limits.failed_share):
+        if self._read >= ENOUGH and too_many(self._failed, self._read, self.run_.plan.recipe.limits.failed_share):
             tally = made.commit.tally if made.commit else Tally()
             raise self.run_.too_many(self.step, self._failed, replace(tally, read=self._read))
 

@@ -112,4 +112,4 @@ def _name(split: Split, mark: str) -> str:
     columns = [list(pair) for pair in file.columns]
     key = digest_of([file.name, file.source, columns, split.format, split.start, split.end, mark])[:12]
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-")
-    return f"{stem or 'input'}-{key}"
+    return f"part-{stem or 'input'}-{key}"

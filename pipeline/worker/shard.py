@@ -62,7 +62,7 @@ def run_shard_task(task: ShardTask) -> list[Made]:
         made.append(done)
         failed += shard.tally.failures + sum(len(look.failed) for look in done.looks.values())
         read += shard.tally.read
-        if too_many(failed, read, task.work.failed_share):
+        if not shard.last and too_many(failed, read, task.work.failed_share):
             raise UserError(
                 f"{failed} of {read} documents of {task.place} failed ({shard.tally.worst()}): more than "
                 f"limits.failed_share = {task.work.failed_share}; mend the cause, then run again with --retry-failed"

@@ -39,7 +39,7 @@ def test_a_run_in_which_most_fails_ends_early_and_what_failed_is_tried_again_whe
     out = tmp_path / "out"
     with pytest.raises(UserError, match=r"failed \(most by shorts: ValueError\).*--retry-failed"):
         run(tmp_path / "in", out, (Shorts(),), workers=1)
-    assert len(list(out.glob("01-*/tally/*"))) < 5
+    assert 10 <= len(list(out.glob("01-*/tally/*"))) < 15
     state = json.loads((out / "unfinished.json").read_text())
     assert state["state"] == "failed"
     assert "failed_share" in state["error"]
@@ -67,6 +67,13 @@ def test_the_share_covers_records_that_cannot_be_read(tmp_path):
     (tmp_path / "in/a.jsonl").write_text("{not json}\n" * 50)
     with pytest.raises(UserError, match="read: bad_json"):
         run(tmp_path / "in", tmp_path / "out", (Shorts(),))
+
+
+def test_one_file_of_which_nothing_can_be_read_ends_no_run_of_many(tmp_path):
+    folder = corpus(tmp_path / "in")
+    (folder / "0-broken.jsonl").write_text("{not json}\n" * 5)
+    summary = run(folder, tmp_path / "out", (Shorts(),), workers=1)
+    assert (summary["failed"], summary["kept"]) == (5, 120)
 
 
 def test_more_failures_are_never_too_few_where_fewer_were_too_many():
