@@ -102,9 +102,7 @@ def measure_accuracy(texts: list[Text]) -> None:
                 print(f"{kind:14} {engine:10} taken for some language with a score above .65: {kept:.3f}")
                 continue
             mean, languages, worst = accuracy(found[kind, engine], lambda t, label: macro(label) == t.truth)
-            exact, _, _ = accuracy(
-                found[kind, engine], lambda t, label: label == ("no" if t.language == "nb" else t.language)
-            )
+            exact, _, _ = accuracy(found[kind, engine], exactly)
             print(f"{kind:14} {engine:10} {mean:8.4f} {languages:10d} {exact:12.4f}  {', '.join(worst)}", flush=True)
     held_out = {key: [f for f in rows if half(f[0].language) and half(f[0].text)] for key, rows in found.items()}
     print("\nheld back: languages and texts that nothing was fitted on")

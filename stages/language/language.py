@@ -45,7 +45,7 @@ class Language(DocumentStage):
     min_score: float = 0.65
     """Scores must be above this. Lower: dropped (score); another language: dropped (language). 0 with no `keep`: none."""
     characters: int = 0
-    """Look at so many characters from the start only; 0: all, and of more than 2,048 characters pieces of that length
+    """Look at so many characters from the start only; 0: all, and of more than 2,560 characters pieces of that length
     in all, evenly spread (lid176: all)."""
     engine: Literal["combined", "py3langid", "cld2", "lid176"] = "combined"
     """combined, py3langid, cld2, or lid176: labels and scores of fastText's lid.176, to the document as FineWeb has them."""
