@@ -94,7 +94,10 @@ class Language(DocumentStage):
         known = frozenset(lid176.labels()) if self.engine == "lid176" else nameable(self.engine)
         for language in self.keep:
             if language in NAMES and not members((language,)) & known:
-                raise StageFault("keep", f"engine {self.engine} does not know {language!r} ({NAMES[language]})")
+                problem = f"engine {self.engine} does not know {language!r} ({NAMES[language]})"
+                if self.engine != "lid176" and language in lid176.labels():
+                    problem += "; engine lid176 does"
+                raise StageFault("keep", problem)
 
     def resources(self) -> Mapping[str, str]:
         if self.engine == "lid176":
