@@ -19,12 +19,14 @@ from collections.abc import Callable
 import numpy as np
 import pycld2
 from language_texts import INDIVIDUAL, Text, arguments, by_language, declarations, half, macro, sentences
+from real_texts import documents as real_documents
+from real_texts import web_pages
 
 from pipeline.documents import Document
 from stages.language import lid176
 from stages.language.identify import engines, identify
 from stages.language.language import Language
-from stages.language.names import ISO_639_3, NAMES
+from stages.language.names import ISO_639_3, NAMES, NO_LANGUAGE, UNDETERMINED
 from stages.language.reading import read
 
 ENGINES = ("combined", "py3langid", "cld2", "lid176")
@@ -32,6 +34,7 @@ PER_LANGUAGE = {
     "sentence": 1000,
     "1 kB": 1000,
     "mixed": 100,
+    "transliterated": 100,
     "word pair": 300,
     "word": 300,
     "declaration": 1000,
@@ -99,9 +102,7 @@ def measure_accuracy(texts: list[Text]) -> None:
                 print(f"{kind:14} {engine:10} taken for some language with a score above .65: {kept:.3f}")
                 continue
             mean, languages, worst = accuracy(found[kind, engine], lambda t, label: macro(label) == t.truth)
-            exact, _, _ = accuracy(
-                found[kind, engine], lambda t, label: label == ("no" if t.language == "nb" else t.language)
-            )
+            exact, _, _ = accuracy(found[kind, engine], exactly)
             print(f"{kind:14} {engine:10} {mean:8.4f} {languages:10d} {exact:12.4f}  {', '.join(worst)}", flush=True)
     held_out = {key: [f for f in rows if half(f[0].language) and half(f[0].text)] for key, rows in found.items()}
     print("\nheld back: languages and texts that nothing was fitted on")
@@ -155,10 +156,25 @@ def measure_speed(texts: list[Text]) -> None:
         )
 
 
+def measure_change() -> None:
+    """What becomes of real web pages and documents under lid.176 and under the default, by threshold."""
+    texts = [text for text in [*web_pages().values(), *real_documents().values()] if text]
+    old, new = ([Language(engine=engine).identify(text) for text in texts] for engine in ("lid176", "combined"))
+    same = np.mean([a.label == b.label for a, b in zip(old, new, strict=True)])
+    print(f"\n{len(texts)} real pages and documents: same label {same:.4f}")
+    for threshold in (0.3, 0.5, 0.65, 0.8, 0.9, 0.95):
+        kept = [
+            np.mean([a.score > threshold and a.label not in (NO_LANGUAGE, UNDETERMINED) for a in answers_])
+            for answers_ in (old, new)
+        ]
+        print(f"score above {threshold:.2f}: lid176 {kept[0]:.4f}, combined {kept[1]:.4f}")
+
+
 def main() -> None:
     options = arguments(__doc__)
     texts = sentences()
     measure_speed(texts)
+    measure_change()
     measure_accuracy(texts + (declarations(options.declarations) if options.declarations else []))
 
 

@@ -45,7 +45,7 @@ class Language(DocumentStage):
     min_score: float = 0.65
     """Scores must be above this. Lower: dropped (score); another language: dropped (language). 0 with no `keep`: none."""
     characters: int = 0
-    """Look at so many characters from the start only; 0: all, and of more than 3,072 characters pieces of that length
+    """Look at so many characters from the start only; 0: all, and of more than 2,560 characters pieces of that length
     in all, evenly spread (lid176: all)."""
     engine: Literal["combined", "py3langid", "cld2", "lid176"] = "combined"
     """combined, py3langid, cld2, or lid176: labels and scores of fastText's lid.176, to the document as FineWeb has them."""
@@ -94,7 +94,10 @@ class Language(DocumentStage):
         known = frozenset(lid176.labels()) if self.engine == "lid176" else nameable(self.engine)
         for language in self.keep:
             if language in NAMES and not members((language,)) & known:
-                raise StageFault("keep", f"engine {self.engine} does not know {language!r} ({NAMES[language]})")
+                problem = f"engine {self.engine} does not know {language!r} ({NAMES[language]})"
+                if self.engine != "lid176" and language in lid176.labels():
+                    problem += "; engine lid176 does"
+                raise StageFault("keep", problem)
 
     def resources(self) -> Mapping[str, str]:
         if self.engine == "lid176":

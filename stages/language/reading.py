@@ -11,7 +11,7 @@ from stages.language import reading_kernels
 from stages.language.characters import SCRIPTS, tables
 
 WINDOW = 256
-WINDOWS = 12
+WINDOWS = 10
 """Of a longer text, so many windows of so many characters are read, evenly spread."""
 
 _WEIGHTS = np.array([{"Hani": 3, "Hira": 2, "Kana": 2, "Hang": 2}.get(script, 1) for script in SCRIPTS], np.int64)

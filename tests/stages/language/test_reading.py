@@ -90,8 +90,8 @@ def test_of_a_long_text_pieces_from_everywhere_are_read():
     pieces = spread(text, WINDOW, WINDOWS).split("\n")
     assert [len(piece) for piece in pieces] == [WINDOW] * WINDOWS
     assert pieces == sorted(pieces)
-    assert text.index(pieces[0]) < 1000
-    assert text.index(pieces[-1]) > 19_000
+    assert text.index(pieces[0]) < 2_000
+    assert text.index(pieces[-1]) > 18_000
 
 
 # ----- plain references of the kernels
