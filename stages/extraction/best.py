@@ -35,6 +35,8 @@ _SHARE: dict[Kind, float] = {
 _FRAGMENTED_SHARE = 0.5  # the same where many blocks are short
 _SHORT, _FRAGMENTED = 120, 0.2  # characters of a short block; share of them from which a page counts as fragmented
 _LONG = 200  # characters of a paragraph that is given back
+_PIECE = 32  # characters that two texts do not share by chance
+_NO_PROSE = frozenset(("pre", "h1", "h2", "h3", "h4", "h5", "h6"))
 _MOST, _LARGEST = 3000, 200_000  # blocks and characters up to which lost paragraphs are looked for
 
 
@@ -133,7 +135,7 @@ def _give_back(body: Any, blocks: list[Block], menus: list[bool]) -> None:
     whole = "".join(texts)
     if len(whole) > _LARGEST:
         return
-    places = [whole.find(block.text) for block in blocks]
+    places = [_place(block, whole) for block in blocks]
     known = [
         n for n, (place, block) in enumerate(zip(places, blocks, strict=True)) if place >= 0 and len(block.text) > 25
     ]
@@ -152,9 +154,25 @@ def _give_back(body: Any, blocks: list[Block], menus: list[bool]) -> None:
             before = paragraph
 
 
+def _place(block: Block, whole: str) -> int:
+    """Return where `whole` has the block, or a piece of it: links and marks within may be written otherwise; -1: nowhere."""
+    text = " ".join(block.text.split()) if block.tag == "pre" else block.text
+    found = whole.find(text)
+    if found >= 0 or len(text) < 3 * _PIECE:
+        return found
+    middle = len(text) // 2
+    pieces = (
+        text[:_PIECE],
+        text[middle : middle + _PIECE],
+        text[-_PIECE:],
+        text[middle - 2 * _PIECE : middle - _PIECE],
+    )
+    return max(map(whole.find, pieces))
+
+
 def _is_prose(block: Block, is_menu: bool) -> bool:
     size = len(block.text)
-    return not is_menu and not block.is_heading and size >= _LONG and block.links <= 0.2 * size
+    return not is_menu and block.tag not in _NO_PROSE and size >= _LONG and block.links <= 0.2 * size
 
 
 def _text(element: Any) -> str:

@@ -30,7 +30,8 @@ _BLOCKS = named(
     "caption"
 )
 _ITEMS = frozenset(("li", "dd", "dt"))
-_NAMED_AS_TEXT = frozenset(("article", "main", "body", "html"))
+_NEVER_BY_NAME = named("article main body html a b i em strong code sup sub pre p blockquote h1 h2 h3 h4 h5 h6")
+"""Tags that hold text whatever their class is called."""
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _WORDS = (
     "nav navi navbar navigation menu submenu breadcrumb breadcrumbs sidebar footer cookie cookies consent gdpr share sharing "
@@ -95,7 +96,7 @@ class Clutter:
         if tag in _NEVER:
             return not (tag == "form" and _holds_page(element))
         names = element.keys()
-        if not names or tag in _NAMED_AS_TEXT:
+        if not names or tag in _NEVER_BY_NAME:
             return False
         if "class" in names and self._names[element.get("class")]:
             return True
