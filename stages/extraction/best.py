@@ -20,7 +20,7 @@ from lxml.etree import Element
 from stages.extraction.asides import is_aside
 from stages.extraction.blocks import Block, blocks_of, body_of, chosen, main_region, menus_among
 from stages.extraction.fast_trafilatura import library
-from stages.extraction.kept import UNMARKED, keep_meaning
+from stages.extraction.kept import keep_meaning, unmarked
 from stages.extraction.kinds import Kind, kind_of
 
 _SHARE: dict[Kind, float] = {
@@ -91,7 +91,7 @@ def extract(page: str, url: str | None = None, *, markdown: bool = False, links:
     else:
         by, body = "blocks", body_of(found)
     text = modules.core.normalize_unicode(modules.core.xmltotxt(body, markdown))
-    return Extracted(text.translate(UNMARKED), f"{by}:{kind}")
+    return Extracted(unmarked(text), f"{by}:{kind}")
 
 
 @functools.cache
@@ -141,13 +141,14 @@ def _give_back(body: Any, blocks: list[Block], menus: list[bool]) -> None:
     ]
     if not known:
         return
+    around = {number for n in known if not blocks[n].is_heading for number in blocks[n].within[:1]}
     before = None
     for n in range(known[0], known[-1]):
         block = blocks[n]
         if places[n] >= 0:
             if len(block.text) > 25:
                 before = children[bisect_right(starts, places[n]) - 1]
-        elif before is not None and _is_prose(block, menus[n]):
+        elif before is not None and around.intersection(block.within) and _is_prose(block, menus[n]):
             paragraph = Element("p")
             paragraph.text = block.text
             before.addnext(paragraph)
@@ -167,7 +168,8 @@ def _place(block: Block, whole: str) -> int:
         text[-_PIECE:],
         text[middle - 2 * _PIECE : middle - _PIECE],
     )
-    return max(map(whole.find, pieces))
+    places = [place for place in map(whole.find, pieces) if place >= 0]
+    return places[0] if len(places) > 1 else -1
 
 
 def _is_prose(block: Block, is_menu: bool) -> bool:

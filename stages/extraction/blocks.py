@@ -29,6 +29,7 @@ _BLOCKS = named(
     "h3 h4 h5 h6 header hgroup hr html li main nav ol p pre search section summary table tbody td tfoot th thead tr ul "
     "caption"
 )
+_CONTAINERS = named("div section article main")
 _ITEMS = frozenset(("li", "dd", "dt"))
 _NEVER_BY_NAME = named("article main body html a b i em strong code sup sub pre p blockquote h1 h2 h3 h4 h5 h6")
 """Tags that hold text whatever their class is called."""
@@ -53,7 +54,7 @@ _QUALIFIED = re.compile(
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ROLES = named("navigation banner contentinfo complementary search menu menubar dialog alertdialog toolbar tablist")
 _MAIN_IDS = ("content", "main", "main-content")
-_FEW_WORDS = 30  # a main part of fewer is not it
+_LITTLE = 300  # characters: a main part of fewer is not it
 _COMMENTS = re.compile(r"(?:^|[\s_-])(?:comments?|commentlist|comment-list|disqus|replies)(?:$|[\s_-])", re.IGNORECASE)
 
 
@@ -65,11 +66,13 @@ class Block:
         tag: the block tag it stands in: ``p``, ``li``, ``h2``, ``pre``, ``tr`` …
         text: as it will be read; white space single but in ``pre``.
         links: characters of it that are link.
+        within: numbers of the element that it stands in and of the one around that, unique in the page.
     """
 
     tag: str
     text: str
     links: int
+    within: tuple[int, int] = (0, 0)
 
     @property
     def is_item(self) -> bool:
@@ -125,6 +128,13 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
     pieces: list[str] = []
     links = depth = pre = 0
     tags: list[str] = ["p"]
+    within = [0, 0]  # numbers of the block elements around
+    is_paragraph = [False]
+    number = 0
+
+    def around() -> tuple[int, int]:
+        own = tags[-1] != "p" or is_paragraph[-1]
+        return (within[-2], within[-3] if len(within) > 2 else 0) if own else (within[-1], within[-2])
 
     def cut() -> None:
         nonlocal links
@@ -132,7 +142,7 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
             raw = "".join(pieces)
             text = raw.strip("\r\n") if pre else " ".join(raw.split())
             if text and not text.isspace():
-                found.append(Block("pre" if pre else tags[-1], text, links))
+                found.append(Block("pre" if pre else tags[-1], text, links, around()))
             pieces.clear()
         links = 0
 
@@ -158,6 +168,8 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
                 if tag == "pre":
                     pre -= 1
                 tags.pop()
+                within.pop()
+                is_paragraph.pop()
             elif tag == "a":
                 depth -= 1
             add(element.tail)
@@ -174,7 +186,10 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
             continue
         if tag in _BLOCKS:
             cut()
-            tags.append(tag if tag not in ("div", "section", "article", "main", "span") else "p")
+            tags.append("p" if tag in _CONTAINERS else tag)
+            is_paragraph.append(tag == "p")
+            number += 1
+            within.append(number)
             pre += tag == "pre"
         elif tag == "a":
             depth += 1
@@ -212,7 +227,7 @@ def main_region(tree: Any) -> Any:
     body = tree if body is None else body
     for element in body.iterdescendants("main", "div", "section", "td"):
         says_so = element.tag == "main" or element.get("role") == "main" or element.get("id") in _MAIN_IDS
-        if says_so and len(element.text_content().split()) > _FEW_WORDS:
+        if says_so and len(element.text_content()) > _LITTLE:
             return element
     return body
 

@@ -16,8 +16,6 @@ from stages.extraction.trees import attached, become, merge_texts
 MARKS = "\ue000\ue001"
 """Private characters that tell equal paragraphs apart while the tree is worked on; never in a text."""
 
-UNMARKED = dict.fromkeys(map(ord, MARKS))
-
 _LOOKED_AT = ("sup", "sub", "ruby", "math", "img", "script", "table", "td", "pre", "p")
 _INLINE = frozenset(("i", "em", "b", "strong", "span", "var"))
 _SUPERSCRIPT = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
@@ -37,6 +35,13 @@ _LONGEST_CELL = 3000  # characters of a table cell that is one, and not the fram
 _TOLD = re.compile(
     r"<(?:sup|sub|ruby|math|pre)\b|math/tex|\shidden[\s>=]|[\"'\s-](?:tex|latex|math|highlight|blob)\b", re.IGNORECASE
 )
+
+
+def unmarked(text: str) -> str:
+    """Return `text` without the marks of equal paragraphs."""
+    for mark in MARKS:
+        text = text.replace(mark, "")
+    return text
 
 
 def may_need_keeping(source: str) -> bool:
