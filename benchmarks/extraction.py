@@ -203,6 +203,8 @@ def main() -> None:
         parser.add_argument(f"--{other.__name__.replace('_', '-')}", action="store_const", const=other, dest="other")
     args = parser.parse_args()
     items = pages()[: args.pages]
+    for engine in ENGINES.values():
+        engine(items[0].html, items[0].url)  # loading libraries and stop lists is no page's time
     if args.other:
         args.other(items)
         return

@@ -66,13 +66,11 @@ class Block:
         tag: the block tag it stands in: ``p``, ``li``, ``h2``, ``pre``, ``tr`` …
         text: as it will be read; white space single but in ``pre``.
         links: characters of it that are link.
-        within: numbers of the element that it stands in and of the one around that, unique in the page.
     """
 
     tag: str
     text: str
     links: int
-    within: tuple[int, int] = (0, 0)
 
     @property
     def is_item(self) -> bool:
@@ -128,13 +126,6 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
     pieces: list[str] = []
     links = depth = pre = 0
     tags: list[str] = ["p"]
-    within = [0, 0]  # numbers of the block elements around
-    is_paragraph = [False]
-    number = 0
-
-    def around() -> tuple[int, int]:
-        own = tags[-1] != "p" or is_paragraph[-1]
-        return (within[-2], within[-3] if len(within) > 2 else 0) if own else (within[-1], within[-2])
 
     def cut() -> None:
         nonlocal links
@@ -142,7 +133,7 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
             raw = "".join(pieces)
             text = raw.strip("\r\n") if pre else " ".join(raw.split())
             if text and not text.isspace():
-                found.append(Block("pre" if pre else tags[-1], text, links, around()))
+                found.append(Block("pre" if pre else tags[-1], text, links))
             pieces.clear()
         links = 0
 
@@ -168,8 +159,6 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
                 if tag == "pre":
                     pre -= 1
                 tags.pop()
-                within.pop()
-                is_paragraph.pop()
             elif tag == "a":
                 depth -= 1
             add(element.tail)
@@ -187,9 +176,6 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
         if tag in _BLOCKS:
             cut()
             tags.append("p" if tag in _CONTAINERS else tag)
-            is_paragraph.append(tag == "p")
-            number += 1
-            within.append(number)
             pre += tag == "pre"
         elif tag == "a":
             depth += 1

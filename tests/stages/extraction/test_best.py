@@ -210,13 +210,6 @@ def test_invitations_notices_and_credits_are_told_by_their_words(line, verdict):
     assert is_aside(line) is verdict
 
 
-def test_long_paragraphs_that_trafilatura_loses_within_a_text_come_back_in_their_place():
-    lost = "When the old crossing was closed to carts, the ferrymen came back to the river for a summer. " * 3
-    found = lines(f"<div class='embed-text'><p>{lost}</p></div>")
-    place = next(n for n, line in enumerate(found) if "the ferrymen came back" in line)
-    assert found.index(SENTENCES[4]) < place < found.index(SENTENCES[5])
-
-
 def test_data_is_the_text_where_the_page_has_no_other():
     data = f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{LONG}"}}</script>'
     assert SENTENCES[1] in Extract().extract(page("<div id='app'></div>", data))
