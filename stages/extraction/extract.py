@@ -6,6 +6,7 @@ import functools
 import re
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -172,11 +173,9 @@ class Extract(DocumentStage):
         if self.engine == "best":
             found = extract_best(html, url, markdown=markdown, links=self.links)
             return found.text, found.by
-        form: dict[str, Any] = {"output_format": "markdown"} if markdown else {}
-        if self.links:
-            form |= {"include_links": True, "url": url}
-        text = _trafilatura()(html, include_comments=False, deduplicate=False, fast=self.fast, **form)
-        return text or "", "trafilatura"
+        options = copy(_options(self.fast, markdown, self.links))
+        options.url = url if self.links else None
+        return fast_trafilatura.extractor()(html, options=options) or "", "trafilatura"
 
 
 def _with_meaning(html: str) -> str:
@@ -188,8 +187,9 @@ def _with_meaning(html: str) -> str:
 
 
 @functools.cache
-def _trafilatura() -> Any:
-    return fast_trafilatura.extractor()
+def _options(fast: bool, markdown: bool, links: bool) -> Any:
+    form = "markdown" if markdown else "txt"
+    return fast_trafilatura.library().settings.Extractor(output_format=form, fast=fast, comments=False, links=links)
 
 
 @functools.cache
