@@ -17,7 +17,8 @@ _FAMILIES = (
     # to follow
     r"follow (?:us|me)\b|join (?:us|our)\b|s[ií]guenos|seguinos|[úu]nete a|folge(?:n sie)? uns|suivez[- ]nous|seguici|"
     r"(?:telegram|whatsapp)[- ]?(?:kanal|channel|canal)|canal de (?:telegram|whatsapp)|"
-    r"(?:facebook|twitter|instagram|telegram).{1,40}(?:facebook|twitter|instagram|telegram)",
+    r"facebook.{1,40}(?:twitter|instagram|telegram)|twitter.{1,40}(?:facebook|instagram|telegram)|"
+    r"instagram.{1,40}(?:facebook|twitter|telegram)|telegram.{1,40}(?:facebook|twitter|instagram)",
     # whose it is
     r"©|\(c\) ?(?:19|20)\d\d|all rights reserved|alle rechte vorbehalten|todos los derechos|tous droits r|"
     r"tutti i diritti|wszelkie prawa|все права",

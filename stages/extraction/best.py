@@ -1,26 +1,21 @@
-"""The engine ``best``: trafilatura for articles, blocks where it loses, one parsed tree, and each sets right the other.
+"""The engine ``best``: trafilatura for articles, blocks where it loses, over one parsed tree.
 
 trafilatura's own extraction comes first, without the second opinions that take a third of its time. Beside it stand
 the blocks of the page's main region (`blocks`): where trafilatura's text is but a small share of theirs, they are the
-text, the sooner the less the page looks like an article; otherwise they tell which of its lines are mere links, and
-give back long paragraphs that it lost in between.
+text, the sooner the less the page looks like an article; otherwise they tell which of its lines are mere links.
 """
 
 from __future__ import annotations
 
 import functools
-from bisect import bisect_right
 from copy import copy
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
-
-from lxml.etree import Element
 
 from stages.extraction.asides import is_aside
 from stages.extraction.blocks import Block, blocks_of, body_of, chosen, main_region, menus_among
 from stages.extraction.fast_trafilatura import library
-from stages.extraction.kept import UNMARKED, keep_meaning
+from stages.extraction.kept import keep_meaning, unmarked
 from stages.extraction.kinds import Kind, kind_of
 
 _SHARE: dict[Kind, float] = {
@@ -34,8 +29,6 @@ _SHARE: dict[Kind, float] = {
 """Kind -> share of the blocks' characters below which trafilatura's text is not taken."""
 _FRAGMENTED_SHARE = 0.5  # the same where many blocks are short
 _SHORT, _FRAGMENTED = 120, 0.2  # characters of a short block; share of them from which a page counts as fragmented
-_LONG = 200  # characters of a paragraph that is given back
-_MOST, _LARGEST = 3000, 200_000  # blocks and characters up to which lost paragraphs are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,7 @@ def extract(page: str, url: str | None = None, *, markdown: bool = False, links:
     else:
         by, body = "blocks", body_of(found)
     text = modules.core.normalize_unicode(modules.core.xmltotxt(body, markdown))
-    return Extracted(text.translate(UNMARKED), f"{by}:{kind}")
+    return Extracted(unmarked(text), f"{by}:{kind}")
 
 
 @functools.cache
@@ -108,9 +101,7 @@ def _covers(body: Any, found: list[Block], kind: Kind) -> bool:
 
 
 def _settle(body: Any, blocks: list[Block], menus: list[bool]) -> None:
-    """Take from `body` what the blocks know to be mere links and what speaks of something else; give back what it lost."""
-    if len(blocks) <= _MOST:
-        _give_back(body, blocks, menus)
+    """Take from `body` what the blocks know to be mere links, and what speaks to the reader of something else."""
     links = {b.text for b, is_menu in zip(blocks, menus, strict=True) if is_menu and not b.is_heading and not b.is_item}
     for element in list(body):
         if element.tag == "list":
@@ -123,38 +114,6 @@ def _settle(body: Any, blocks: list[Block], menus: list[bool]) -> None:
             gone = bool(text) and (is_aside(text) or (element.tag != "head" and text in links))
         if gone and not (element.tail or "").strip():
             body.remove(element)
-
-
-def _give_back(body: Any, blocks: list[Block], menus: list[bool]) -> None:
-    """Insert long paragraphs that stand between others of `body` in the page and that `body` does not have."""
-    children = list(body)
-    texts = [f"{_text(child)} " for child in children]
-    starts = [0, *accumulate(map(len, texts))][:-1]
-    whole = "".join(texts)
-    if len(whole) > _LARGEST:
-        return
-    places = [whole.find(block.text) for block in blocks]
-    known = [
-        n for n, (place, block) in enumerate(zip(places, blocks, strict=True)) if place >= 0 and len(block.text) > 25
-    ]
-    if not known:
-        return
-    before = None
-    for n in range(known[0], known[-1]):
-        block = blocks[n]
-        if places[n] >= 0:
-            if len(block.text) > 25:
-                before = children[bisect_right(starts, places[n]) - 1]
-        elif before is not None and _is_prose(block, menus[n]):
-            paragraph = Element("p")
-            paragraph.text = block.text
-            before.addnext(paragraph)
-            before = paragraph
-
-
-def _is_prose(block: Block, is_menu: bool) -> bool:
-    size = len(block.text)
-    return not is_menu and not block.is_heading and size >= _LONG and block.links <= 0.2 * size
 
 
 def _text(element: Any) -> str:

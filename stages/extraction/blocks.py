@@ -29,8 +29,10 @@ _BLOCKS = named(
     "h3 h4 h5 h6 header hgroup hr html li main nav ol p pre search section summary table tbody td tfoot th thead tr ul "
     "caption"
 )
+_CONTAINERS = named("div section article main")
 _ITEMS = frozenset(("li", "dd", "dt"))
-_NAMED_AS_TEXT = frozenset(("article", "main", "body", "html"))
+_NEVER_BY_NAME = named("article main body html a b i em strong code sup sub pre p blockquote h1 h2 h3 h4 h5 h6")
+"""Tags that hold text whatever their class is called."""
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _WORDS = (
     "nav navi navbar navigation menu submenu breadcrumb breadcrumbs sidebar footer cookie cookies consent gdpr share sharing "
@@ -52,7 +54,7 @@ _QUALIFIED = re.compile(
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ROLES = named("navigation banner contentinfo complementary search menu menubar dialog alertdialog toolbar tablist")
 _MAIN_IDS = ("content", "main", "main-content")
-_FEW_WORDS = 30  # a main part of fewer is not it
+_LITTLE = 300  # characters: a main part of fewer is not it
 _COMMENTS = re.compile(r"(?:^|[\s_-])(?:comments?|commentlist|comment-list|disqus|replies)(?:$|[\s_-])", re.IGNORECASE)
 
 
@@ -95,7 +97,7 @@ class Clutter:
         if tag in _NEVER:
             return not (tag == "form" and _holds_page(element))
         names = element.keys()
-        if not names or tag in _NAMED_AS_TEXT:
+        if not names or tag in _NEVER_BY_NAME:
             return False
         if "class" in names and self._names[element.get("class")]:
             return True
@@ -173,7 +175,7 @@ def blocks_of(root: Any, *, comments: bool = False) -> list[Block]:
             continue
         if tag in _BLOCKS:
             cut()
-            tags.append(tag if tag not in ("div", "section", "article", "main", "span") else "p")
+            tags.append("p" if tag in _CONTAINERS else tag)
             pre += tag == "pre"
         elif tag == "a":
             depth += 1
@@ -211,7 +213,7 @@ def main_region(tree: Any) -> Any:
     body = tree if body is None else body
     for element in body.iterdescendants("main", "div", "section", "td"):
         says_so = element.tag == "main" or element.get("role") == "main" or element.get("id") in _MAIN_IDS
-        if says_so and len(element.text_content().split()) > _FEW_WORDS:
+        if says_so and len(element.text_content()) > _LITTLE:
             return element
     return body
 

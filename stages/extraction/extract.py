@@ -6,6 +6,7 @@ import functools
 import re
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -19,11 +20,12 @@ from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
 from stages.extraction import addresses, fast_justext, fast_trafilatura, quick
 from stages.extraction.addresses import AddressFault
 from stages.extraction.best import extract as extract_best
-from stages.extraction.kept import UNMARKED, keep_meaning, may_need_keeping
+from stages.extraction.kept import keep_meaning, may_need_keeping, unmarked
 from stages.extraction.metadata import FIELDS, metadata_of
 from stages.extraction.source import scrub, shallow, stand_ins, with_stand_ins
 
 _CONTROL = {c: None for c in [*range(9), *range(14, 32), *range(127, 160), 0xFFFE, 0xFFFF]} | {11: " ", 12: " "}
+_ANY_CONTROL = re.compile("[" + "".join(map(re.escape, map(chr, _CONTROL))) + "]")
 _TEXTUAL = re.compile(r"text/|xml|empty|.*(?:json|javascript|ecmascript|[/+]xml)$")
 
 
@@ -157,23 +159,23 @@ class Extract(DocumentStage):
         text, by = self._by_engine(with_stand_ins(html, letters) if letters else html, url)
         if letters:
             text = text.translate({ord(letter): joiner for joiner, letter in letters.items()})
-        return Keep(text=text.translate(_CONTROL).strip(), columns={"extracted_by": by, **columns})
+        if _ANY_CONTROL.search(text):
+            text = text.translate(_CONTROL)
+        return Keep(text=text.strip(), columns={"extracted_by": by, **columns})
 
     def _by_engine(self, html: str, url: str | None) -> tuple[str, str]:
         if self.engine == "resiliparse":
             if may_need_keeping(html):
                 html = _with_meaning(html)
             text = _resiliparse()(html, main_content=True, comments=False, links=self.links)
-            return text.translate(UNMARKED), "resiliparse"
+            return unmarked(text), "resiliparse"
         markdown = self.format == "markdown"
         if self.engine == "best":
             found = extract_best(html, url, markdown=markdown, links=self.links)
             return found.text, found.by
-        form: dict[str, Any] = {"output_format": "markdown"} if markdown else {}
-        if self.links:
-            form |= {"include_links": True, "url": url}
-        text = _trafilatura()(html, include_comments=False, deduplicate=False, fast=self.fast, **form)
-        return text or "", "trafilatura"
+        options = copy(_options(self.fast, markdown, self.links))
+        options.url = url if self.links else None
+        return fast_trafilatura.extractor()(html, options=options) or "", "trafilatura"
 
 
 def _with_meaning(html: str) -> str:
@@ -185,8 +187,9 @@ def _with_meaning(html: str) -> str:
 
 
 @functools.cache
-def _trafilatura() -> Any:
-    return fast_trafilatura.extractor()
+def _options(fast: bool, markdown: bool, links: bool) -> Any:
+    form = "markdown" if markdown else "txt"
+    return fast_trafilatura.library().settings.Extractor(output_format=form, fast=fast, comments=False, links=links)
 
 
 @functools.cache

@@ -29,6 +29,25 @@ def remove_control_characters(text: str) -> str:
     return "".join(c for c in text if c.isprintable() or c.isspace())
 
 
+def line_processing(line: str, preserve_space: bool = False, trailing_space: bool = False) -> str | None:
+    """Return `line` without characters that are neither printable nor white space; those made single unless preserved."""
+    if "&" in line:
+        line = line.replace("&#13;", "\r").replace("&#10;", "\n").replace("&nbsp;", "\u00a0")
+    clean = remove_control_characters(line)
+    if preserve_space:
+        return clean
+    text = trim(clean)
+    if not text:
+        return None
+    if trailing_space:
+        return f"{' ' if line[0].isspace() else ''}{text}{' ' if line[-1].isspace() else ''}"
+    return text
+
+
+def no_log(*_: Any) -> None:
+    """Take the place of a function that formats text for a log that nobody reads."""
+
+
 class Scrub:
     """`utils.INVALID_XML_CHARS` for pages that have none of them, as nearly all: told by one look at their bytes."""
 

@@ -8,7 +8,7 @@ proved for; else the library runs as it is, and says so once. What is replaced, 
 |---|---|---|
 | the XPaths of `xpaths`, `settings.BASIC_CLEAN_XPATH` | `fast_rules` | ``re:test`` calls Python for every element |
 | `utils.HTML_PARSER`'s class lookup | lxml's at C level | a Python call for every element met |
-| `utils.trim`, `remove_control_characters` | `fast_cleaning` | caches that cost more than they save |
+| `utils.trim`, `remove_control_characters`, `line_processing` | `fast_cleaning` | caches that cost more than they save |
 | `htmlprocessing.prune_unwanted_nodes`, `tree_cleaning`, `prune_html`, `delete_by_link_density` | `fast_cleaning` | a walk for each of 55 tags; texts measured that hold no link |
 | `external.try_justext` (jusText's `ParagraphMaker`, `classify_paragraphs`, `revise_paragraph_classification`) | `fast_justext` | SAX events, texts and stop lists built again and again |
 | `external.compare_extraction`, `try_readability` (`readability_lxml.Document`) | `fast_cascade`, `fast_readability` | carried out to the end where its text cannot be chosen |
@@ -45,6 +45,9 @@ DIGESTS: dict[str, str] = {
     "utils.return_printables_and_spaces": "288779372242f2ae",
     "utils.fromstring_bytes": "c5ee8713366ea137",
     "utils.load_html": "bc0039c89805dea3",
+    "utils.line_processing": "8ec593c93ef9e685",
+    "utils.repair_faulty_html": "7e68c7a3cb24910c",
+    "utils.sanitize": "48d4002f672ee319",
     "htmlprocessing.prune_unwanted_nodes": "4731f8e24ef86449",
     "htmlprocessing.tree_cleaning": "828e83a7393082de",
     "htmlprocessing.prune_html": "ce327c5260aedd21",
@@ -106,7 +109,7 @@ def replaced(modules: Modules) -> dict[str, Any]:
         "xpaths": "BODY_XPATH OVERALL_DISCARD_XPATH TEASER_DISCARD_XPATH DISCARD_IMAGE_ELEMENTS RAW_TREE_PRUNE_XPATH "
         "REMOVE_COMMENTS_XPATH REMOVE_COMMENTS_AND_LISTS_XPATH",
         "settings": "BASIC_CLEAN_XPATH",
-        "utils": "trim remove_control_characters return_printables_and_spaces fromstring_bytes load_html",
+        "utils": "trim remove_control_characters return_printables_and_spaces fromstring_bytes load_html line_processing repair_faulty_html sanitize",
         "htmlprocessing": "prune_unwanted_nodes tree_cleaning prune_html delete_by_link_density link_density_test "
         "collect_link_info is_paragraph_listing _handle_forms recover_math convert_tags",
         "xml": "delete_element",
@@ -164,6 +167,8 @@ def accelerate(modules: Modules) -> None:
         "BASIC_CLEAN_XPATH": fast_rules.outermost(("*",), basic),
         "trim": fast_cleaning.trim,
         "remove_control_characters": fast_cleaning.remove_control_characters,
+        "line_processing": fast_cleaning.line_processing,
+        "_log_event": fast_cleaning.no_log,
         "prune_unwanted_nodes": cleaning.prune_unwanted_nodes,
         "tree_cleaning": cleaning.tree_cleaning,
         "prune_html": cleaning.prune_html,

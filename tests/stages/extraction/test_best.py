@@ -210,13 +210,6 @@ def test_invitations_notices_and_credits_are_told_by_their_words(line, verdict):
     assert is_aside(line) is verdict
 
 
-def test_long_paragraphs_that_trafilatura_loses_within_a_text_come_back_in_their_place():
-    lost = f"<div class='embed-text'><p>{LONG} The lost paragraph.</p></div>"
-    found = lines(lost)
-    assert found.index(SENTENCES[4]) < next(n for n, line in enumerate(found) if "The lost paragraph." in line)
-    assert next(n for n, line in enumerate(found) if "The lost paragraph." in line) < found.index(SENTENCES[5])
-
-
 def test_data_is_the_text_where_the_page_has_no_other():
     data = f'<script type="application/ld+json">{{"@type": "NewsArticle", "articleBody": "{LONG}"}}</script>'
     assert SENTENCES[1] in Extract().extract(page("<div id='app'></div>", data))
