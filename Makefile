@@ -10,7 +10,7 @@ demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -26,7 +26,7 @@ from pipeline.run.inputs import InputMarks, named_splits
 from pipeline.run.passes import Pass
 from pipeline.run.plan import RunPlan, preload_of
 from pipeline.run.progress import Progress, Silent
-from pipeline.run.publish import Finish, Finished, publish, roll_forward
+from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
 from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
@@ -66,10 +66,11 @@ def execute(
         AccountingError: a pass does not balance.
     """
     with lease(out):
+        roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
-        roll_forward(out)
+        out.remove_tree(NEXT)
         with noted(out, state):
             return _Run(
                 plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {}

@@ -147,9 +147,8 @@ def publish(
 
 
 def roll_forward(out: Folder) -> None:
-    """Finish a publication that was committed; take back one that was not."""
+    """Finish a publication that was committed, if there is one."""
     if not out.exists(f"{NEXT}/{MANIFEST}"):
-        out.remove_tree(NEXT)
         return
     manifest, before = typed_file(out, f"{NEXT}/{MANIFEST}", Manifest), read_manifest(out)
     for name in before.files if before else ():
