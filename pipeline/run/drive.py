@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pipeline.commit import Commit, Look
-from pipeline.corpus import Corpus, Observations, Shards
+from pipeline.commit import Look
+from pipeline.corpus import Corpus, Observations
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
@@ -18,12 +18,13 @@ from pipeline.errors import AccountingError, UserError
 from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
 from pipeline.executors.local import run_local
 from pipeline.run.accounts import PassReport, summarise
-from pipeline.run.commits import Brief, LookBrief, Records, commits, looks
+from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
 from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
-from pipeline.run.inputs import InputMarks, named_splits
+from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
+from pipeline.run.phase import ENOUGH, Phase
 from pipeline.run.plan import RunPlan, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
@@ -31,13 +32,10 @@ from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
-from pipeline.worker.shard import Made, part_name, run_shard_task
-from pipeline.worker.task import Applied, Observer, PassWork, ShardTask, Stand, revise
+from pipeline.worker.task import Applied, Observer, PassWork
 
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
-ENOUGH = 100
-"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 
 
 def execute(
@@ -226,14 +224,14 @@ class _Run:
 
     def _phase(
         self, step: Pass, folder: str, applied: list[Applied], standing: Standing | None, report: PassReport
-    ) -> _Phase:
+    ) -> Phase:
         makes = standing is None or bool(applied)
         writes = makes and step.writes
         observers = [self._observer(label, stage, folder) for label, stage in step.observes]
         report.name = step.name if makes else step.observes[0][0]
         report.texts = folder if writes or standing is None else self._below(standing.texts)
         work = self._work(step, folder, applied, observers, standing, makes, writes)
-        return _Phase(self, step, work, standing, report)
+        return Phase(self, step, work, standing, report)
 
     def _observer(self, label: str, stage: CorpusStage, folder: str) -> Observer:
         products = [(product, self._product(product)) for product in stage.takes]
@@ -390,179 +388,3 @@ def forecast(plan: RunPlan, out: Folder) -> list[Forecast]:
     """Return what running `plan` in `out` would have to do. Reads inputs that may have changed; writes nothing."""
     state = Unfinished(EDITION, plan.recipe.name, "", "running")
     return _Run(plan, out, 1, Silent(), state, False, run_local, {}, looks_only=True).forecast()
-
-
-class _Phase:
-    """The shards of one pass, made or found, and its observations.
-
-    Attributes:
-        made: commits of the pass; None where it only observes.
-        seen: records of each observation, by label.
-    """
-
-    def __init__(self, run: _Run, step: Pass, work: PassWork, before: Standing | None, report: PassReport):
-        self.run_, self.step, self.work, self.before, self.report = run, step, work, before, report
-        self.made: Records[Commit] | None = None if work.target is None else commits(work.target)
-        self.seen = {observer.label: looks(observer.folder) for observer in work.observers}
-        self.there = set() if work.target is None else set(work.target.names())
-        self._files: dict[str, set[str]] = {}
-        self._splits: list[str] = []
-        self._failed = self._read = 0
-
-    def run(self) -> None:
-        """Make every shard and observation that does not stand."""
-        run, name = self.run_, self.report.name
-        started = time.perf_counter()
-        todo: Iterable[tuple[str, ShardTask]] = self.todo()
-        stand = 0
-        if self.before is not None or all(run.marks.is_known(file) for file in run.plan.recipe.inputs):
-            todo = list(todo)
-            stand = self.total - len(todo)
-        run.progress.begin(name, self.step.number, len(run.plan.passes), self.total, stand)
-        done = 0
-        for result in run.tasks(run_shard_task, todo, revise_task=revise):
-            for made in result.value:
-                self._take(made)
-            run.progress.shard(self._tally_of(result.value))
-            done += 1
-        for records in [self.made, *self.seen.values()]:
-            if records is not None:
-                records.pack(done=True)
-        self.report.seconds = self._spent(time.perf_counter() - started if done else 0.0)
-        run.progress.end(name, time.perf_counter() - started)
-
-    def _spent(self, seconds: float) -> float:
-        """Return the wall seconds that this pass has taken in all executions, `seconds` in this one among them."""
-        place = self.work.target or (self.work.observers[0].folder if self.work.observers else None)
-        if place is None:
-            return seconds
-        before = float(place.get_json("seconds.json")) if place.exists("seconds.json") else 0.0
-        if seconds:
-            place.put_json("seconds.json", round(before + seconds, 3))
-        return round(before + seconds, 3)
-
-    @property
-    def total(self) -> int:
-        """Splits or shards that the pass goes through."""
-        return len(self.run_.plan.splits) if self.before is None else len(self.before.names)
-
-    def todo(self) -> Iterator[tuple[str, ShardTask]]:
-        """Yield the tasks that are left."""
-        return self._first() if self.before is None else self._later()
-
-    def _take(self, made: Made) -> None:
-        """Take note of what a worker has committed, and end the run where too many documents fail."""
-        self.run_.marks.save(every=30)
-        if made.commit is not None:
-            assert self.made is not None
-            self.made.add(made.name, made.commit)
-            self.made.pack()
-            self._read += made.commit.tally.read
-            self._failed += made.commit.tally.failures
-        for label, look in made.looks.items():
-            self.seen[label].add(made.name, look)
-            self.seen[label].pack()
-            self._read += look.rows if made.commit is None else 0
-            self._failed += len(look.failed)
-        if self._read >= ENOUGH and too_many(self._failed, self._read, self.run_.plan.recipe.limits.failed_share):
-            tally = made.commit.tally if made.commit else Tally()
-            raise self.run_.too_many(self.step, self._failed, replace(tally, read=self._read))
-
-    def _tally_of(self, made: list[Made]) -> Tally | None:
-        tallies = [m.commit.tally for m in made if m.commit is not None]
-        return Tally.sum(tallies) if tallies else None
-
-    # what stands
-
-    def _stands(self, name: str, source: str) -> Brief | None:
-        """Return the commit of shard `name` if it stands: made from `source`, all its files there, nothing to retry."""
-        assert self.made is not None
-        brief: Brief | None = self.made.known.get(name)
-        if brief is None or brief.source != source:
-            return None
-        files = [f"{name}.parquet"] * brief.texts + [f"rows/{name}.parquet"] * brief.selected
-        files += [f"ledger/{name}.parquet"] * bool(brief.ledger)
-        if not all(file in self.there for file in files) or (self.run_.retry_failed and brief.failed):
-            return None
-        return brief
-
-    def _unseen(self, name: str, outcome: str) -> tuple[Observer, ...]:
-        """Return the observers that have not seen shard `name` as it stands."""
-        missing = []
-        for observer in self.work.observers:
-            brief: LookBrief | None = self.seen[observer.label].known.get(name)
-            retry = self.run_.retry_failed and brief is not None and brief.failed
-            if brief is None or brief.of != outcome or retry or not self._is_there(observer, name):
-                missing.append(observer)
-        return tuple(missing)
-
-    def _is_there(self, observer: Observer, name: str) -> bool:
-        if observer.label not in self._files:
-            self._files[observer.label] = set(observer.folder.names())
-        return f"{name}.parquet" in self._files[observer.label]
-
-    def _first(self) -> Iterator[tuple[str, ShardTask]]:
-        """Yield the tasks left of the first pass, a split each, or a shard of one that stands but has not been seen."""
-        for item in named_splits(self.run_.plan.splits, self.run_.marks):
-            self._splits.append(item.name)
-            part, first, last = 0, 0, False
-            while not last and (brief := self._stands(part_name(item.name, part), "")) and brief.first == first:
-                name = part_name(item.name, part)
-                if observers := self._unseen(name, brief.outcome):
-                    yield name, self._looking(name, observers, self._made_stand(name, brief))
-                part, first, last = part + 1, brief.end, brief.last
-            if not last:
-                task = ShardTask(self.work, item.name, 0, item.split, item.changed, first=first, part=part)
-                yield item.name, task
-
-    def _later(self) -> Iterator[tuple[str, ShardTask]]:
-        """Yield the tasks left of a later pass, a shard each."""
-        before = self.before
-        assert before is not None
-        for number, name in enumerate(before.names):
-            stand = before.stand(number)
-            brief = None if self.made is None else self._stands(name, stand.outcome)
-            if self.made is not None and brief is None:
-                yield name, ShardTask(self.work, name, number, stand=stand)
-                continue
-            seen = stand if brief is None else self._made_stand(name, brief, stand)
-            if observers := self._unseen(name, seen.outcome):
-                yield name, self._looking(name, observers, seen)
-
-    def _made_stand(self, name: str, brief: Brief, before: Stand | None = None) -> Stand:
-        """Return where a shard stands that this pass has made."""
-        assert self.work.target is not None
-        texts = self.work.target if brief.texts or before is None else before.texts
-        rows = self.work.target if brief.selected else None if brief.texts or before is None else before.rows
-        return Stand(texts, rows, brief.outcome, brief.rows)
-
-    def _looking(self, name: str, observers: tuple[Observer, ...], stand: Stand) -> ShardTask:
-        work = replace(self.work, stages=(), observers=observers, target=None, writes=False)
-        return ShardTask(work, name, 0, stand=stand)
-
-    # what comes of it
-
-    def standing(self) -> Standing:
-        """Return the corpus as the pass leaves it."""
-        before, made, target = self.before, self.made, self.work.target
-        if made is None or target is None:
-            assert before is not None
-            return before
-        names = list(self._parts()) if before is None else before.names
-        briefs = [made.known[name] for name in names]
-        if before is None or self.work.writes:
-            shards = Shards.write(target, names, [brief.rows for brief in briefs])
-            folder = target.url.rsplit("/", 1)[-1]
-            return Standing(folder, target, names, [None] * len(names), briefs, self.work.schema_out, shards)
-        rows = [target if b.selected else r for b, r in zip(briefs, before.rows, strict=True)]
-        folder = target.url.rsplit("/", 1)[-1]
-        return replace(before, folder=folder, rows=rows, briefs=briefs, schema=self.work.schema_out)
-
-    def _parts(self) -> Iterator[str]:
-        assert self.made is not None
-        for split in self._splits:
-            part, last = 0, False
-            while not last:
-                name = part_name(split, part)
-                yield name
-                part, last = part + 1, self.made.known[name].last

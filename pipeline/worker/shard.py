@@ -8,7 +8,6 @@ so memory stays flat, and a crash loses at most the shard in work.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import io
 import time
 from collections.abc import Iterator, Sequence
@@ -20,16 +19,17 @@ import pyarrow as pa
 
 from pipeline.commit import Commit, Look
 from pipeline.documents import Batch
-from pipeline.errors import EnvironmentFault, UserError, is_environment
+from pipeline.errors import EnvironmentFault, UserError
 from pipeline.guard import NOTHING, guard
 from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
 from pipeline.stage import Removal, Stage, digest_of
 from pipeline.storage import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
 from pipeline.tally import READ, StageTally, Tally, too_many
-from pipeline.worker.isolate import apply_stage, observe_batch
+from pipeline.worker.isolate import apply_stage
+from pipeline.worker.looker import Looker
 from pipeline.worker.read import read_task, rows_table
-from pipeline.worker.task import Applied, Observer, ShardTask
+from pipeline.worker.task import Applied, ShardTask, sha_of
 
 READ_BYTES = 1 << 29
 """Bytes of pages and text after which a shard ends, whatever is left of them."""
@@ -295,65 +295,11 @@ class ShardMaker:
             self._flush()
             self._writer.close()
             data = self._sink.getvalue()
-            return data, _sha(data)
+            return data, sha_of(data)
         if self.tally.kept == self.tally.read:
             return b"", before
         data = encode_table(rows_table(np.concatenate([np.zeros(0, np.int64), *self._rows])))
-        return data, digest_of([before, _sha(data)])
-
-
-class Looker:
-    """One corpus stage looking at one shard: what it has seen so far, and the documents it failed on."""
-
-    def __init__(self, observer: Observer, task: ShardTask):
-        self.observer = observer
-        self.cpu = 0.0
-        self._task = task
-        self._tables: list[pa.Table] = []
-        self._failed: list[tuple[int, str, str]] = []
-        self._rows = 0
-        self._skips = {n: (rule, detail) for n, stage, rule, detail in task.skips if stage == observer.label}
-
-    def see(self, batch: Batch, numbers: np.ndarray) -> None:
-        """Observe `batch`, whose rows in the shard are its numbers.
-
-        Args:
-            numbers: the documents' numbers in what was read, by which the guard names them.
-        """
-        cpu = time.process_time()
-        dead = [row for row, number in enumerate(numbers.tolist()) if number in self._skips]
-        self._failed += [(int(batch.numbers[row]), *self._skips[int(numbers[row])]) for row in dead]
-        if dead:
-            rows = np.delete(np.arange(len(batch)), dead)
-            batch, numbers = batch.select(rows.tolist()), numbers[rows]
-        batch.shard, batch.folder, batch.inputs = 0, None, dict(self.observer.inputs)
-        tables, removed = observe_batch(self.observer.stage, batch, numbers, careful=self._task.careful)
-        self._failed += [(int(batch.numbers[r.row]), r.rule, r.detail) for r in removed]
-        self._tables += tables
-        self._rows += len(batch) - len(removed)
-        self.cpu += time.process_time() - cpu
-
-    def put(self, name: str, of: str) -> Look:
-        """Write what was seen of shard `name`, whose outcome is `of`, and behind it the record that says so."""
-        cpu = time.process_time()
-        stage, label = self.observer.stage, self.observer.label
-        if not self._tables:
-            empty = pa.RecordBatch.from_pylist([], schema=self._task.work.schema_out)
-            self._tables = [stage.observe(Batch(empty, inputs=dict(self.observer.inputs)))]
-        try:
-            data = encode_table(stage.combine(self._tables))
-        except Exception as error:
-            if is_environment(error):
-                raise
-            raise RuntimeError(f"{label} cannot put together what it saw of {self._task.place}: {error}") from error
-        self.observer.folder.put(f"{name}.parquet", data)
-        look = Look(of, _sha(data), self._rows, self._failed, self.cpu + time.process_time() - cpu)
-        self.observer.folder.put_json(f"seen/{name}.json", dataclasses.asdict(look))
-        return look
-
-
-def _sha(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
+        return data, digest_of([before, sha_of(data)])
 
 
 def _conform(data: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -16,6 +17,11 @@ from pipeline.storage import Folder
 from pipeline.tally import READ
 
 Skips = tuple[tuple[int, str, str, str], ...]  # (document number, stage, rule, detail)
+
+
+def sha_of(data: bytes) -> str:
+    """Return 16 hex digits of the SHA-256 of `data`: what commits and looks name content by."""
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
