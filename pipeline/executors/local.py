@@ -6,6 +6,7 @@ is at, limits its CPU time, memory and wall time, and outlives whatever it does.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from pipeline.executors.contract import (
     ATTEMPTS,
     OUTSIDE_ATTEMPTS,
     Death,
+    Executor,
     Result,
     Task,
     WorkerDied,
@@ -25,7 +27,7 @@ from pipeline.executors.contract import (
 )
 from pipeline.executors.crew import LOOK_SECONDS, Crew
 from pipeline.executors.place import Answer, Place
-from pipeline.executors.worker import DONE
+from pipeline.executors.worker import DONE, call
 from pipeline.guard import NOTHING
 
 PAUSE_SECONDS = 0.25
@@ -47,29 +49,64 @@ def run_local(
     Raises:
         EnvironmentFault: workers cannot start: a module cannot be imported, or they die before they take a task.
     """
-    queue = _Queue(tasks, revise)
     with Crew(function, workers, limits or WorkerLimits(), list(preload)) as crew:
-        while True:
-            for place in crew.free():
-                while (job := queue.next()) is not None and (refused := _begin(crew, place, job)) is not None:
-                    yield refused
-                if job is None:
-                    break
-            if not crew.busy() and not queue.waiting:
-                return
-            for place in crew.wait(queue.pause()):
-                result = queue.settle(*crew.done(place))
-                if result is not None:
-                    yield result
-            if on_look is not None and crew.looked:
-                on_look({place.job.key: crew.number(place) for place in crew.busy()})
+        yield from _carry_out(crew, lambda argument: argument, tasks, revise, on_look)
 
 
-def _begin(crew: Crew, place: Place, job: Job) -> Result | None:
+@contextlib.contextmanager
+def kept_workers(workers: int, preload: Iterable[str]) -> Iterator[Executor]:
+    """Yield an executor like `run_local` whose workers live on from one round of tasks to the next: what they have
+    loaded, models and compiled kernels, they load once. Rounds are one after the other; `workers` and `preload` of a
+    round count for nothing."""
+    with Crew(call, workers, WorkerLimits(), list(preload)) as crew:
+
+        def run(
+            function: Callable[[Any], Any],
+            tasks: Iterable[Task],
+            *,
+            workers: int = workers,
+            limits: WorkerLimits | None = None,
+            revise: Callable[[Any, Death], Any] = no_revision,
+            on_look: Callable[[Mapping[Any, int]], None] | None = None,
+            preload: Iterable[str] = (),
+        ) -> Iterator[Result]:
+            crew.limits = limits or WorkerLimits()
+            cpu = crew.limits.cpu_seconds
+            yield from _carry_out(crew, lambda argument: (function, argument, cpu), tasks, revise, on_look)
+
+        yield run
+
+
+def _carry_out(
+    crew: Crew,
+    order: Callable[[Any], Any],
+    tasks: Iterable[Task],
+    revise: Callable[[Any, Death], Any],
+    on_look: Callable[[Mapping[Any, int]], None] | None,
+) -> Iterator[Result]:
+    """Yield the results of `tasks`; `order` makes of an argument what a worker is sent."""
+    queue = _Queue(tasks, revise)
+    while True:
+        for place in crew.free():
+            while (job := queue.next()) is not None and (refused := _begin(crew, place, job, order)) is not None:
+                yield refused
+            if job is None:
+                break
+        if not crew.busy() and not queue.waiting:
+            return
+        for place in crew.wait(queue.pause()):
+            result = queue.settle(*crew.done(place))
+            if result is not None:
+                yield result
+        if on_look is not None and crew.looked:
+            on_look({place.job.key: crew.number(place) for place in crew.busy()})
+
+
+def _begin(crew: Crew, place: Place, job: Job, order: Callable[[Any], Any]) -> Result | None:
     """Begin `job` in `place`, or return its result where its argument cannot be pickled."""
     job.attempts += 1
     try:
-        crew.begin(place, job, job.argument)
+        crew.begin(place, job, order(job.argument))
     except EnvironmentFault:
         raise
     except Exception as error:

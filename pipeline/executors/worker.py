@@ -46,6 +46,16 @@ def serve(sock: socket.socket, board: int, slot: int) -> None:
             channel.send(sock, _answer(function, message))
 
 
+def call(order: tuple[Any, Any, float]) -> Any:
+    """Call a function that comes with its task: what workers run that serve one round of tasks after the other.
+
+    Args:
+        order: the function, its argument, and the CPU limit of a document.
+    """
+    function, argument, guard.cpu_seconds = order
+    return function(argument)
+
+
 def _be_killed_first() -> None:
     """Where memory runs out, the kernel is to kill a worker, which is replaced, not the supervisor."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

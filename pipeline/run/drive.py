@@ -16,7 +16,7 @@ from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, UserError
 from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
-from pipeline.executors.local import run_local
+from pipeline.executors.local import kept_workers, run_local
 from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
@@ -47,7 +47,7 @@ def execute(
     finish: Finish | None = None,
     retry_failed: bool = False,
     asked: bool = True,
-    executor: Executor = run_local,
+    executor: Executor | None = None,
     beside: Mapping[str, str] | None = None,
 ) -> Finished:
     """Carry out `plan` in folder `out` from wherever it stands, and publish what it makes.
@@ -57,7 +57,7 @@ def execute(
         finish: adds what belongs to the result beside the corpus, before all is published together.
         retry_failed: shards in which documents failed are made again.
         asked: the user has named the folder.
-        executor: runs the tasks.
+        executor: runs the tasks; child processes of this machine if not given.
         beside: see `pipeline.run.publish.publish`.
     Raises:
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
@@ -69,10 +69,11 @@ def execute(
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
-        with noted(out, state):
-            return _Run(
-                plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {}
-            ).carry_out(finish)
+        with noted(out, state), contextlib.ExitStack() as stack:
+            if executor is None:
+                executor = stack.enter_context(kept_workers(workers, preload_of(plan.recipe.stages)))
+            run = _Run(plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {})
+            return run.carry_out(finish)
 
 
 @dataclass
