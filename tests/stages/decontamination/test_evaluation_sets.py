@@ -29,8 +29,8 @@ def items(path, *fields):
     ("name", "data"),
     [
         ("set.jsonl", LINES),
-        ("set.JSONL.gz", gzip.compress(LINES)),
-        ("set.jsonl.gz", gzip.compress(LINES[:100]) + gzip.compress(LINES[100:])),
+        ("set.JSONL.gz", gzip.compress(LINES, mtime=0)),
+        ("set.jsonl.gz", gzip.compress(LINES[:100], mtime=0) + gzip.compress(LINES[100:], mtime=0)),
         ("set.jsonl.zst", zstandard.compress(LINES)),
         ("set.ndjson", b"\xef\xbb\xbf\n" + LINES + b"\n"),
         ("set.json", json.dumps(ROWS, indent=2).encode()),
@@ -70,7 +70,7 @@ def test_a_bad_line_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("cut.jsonl.gz", gzip.compress(LINES)[:-9]),
+        ("cut.jsonl.gz", gzip.compress(LINES, mtime=0)[:-9]),
         ("cut.jsonl.zst", zstandard.compress(LINES * 50)[:-9]),
         ("not.jsonl.gz", LINES),
         ("not.parquet", LINES),
