@@ -32,6 +32,7 @@ class Language(DocumentStage):
     """
 
     name: ClassVar[str] = "language"
+    costly: ClassVar[bool] = True
     version: ClassVar[int] = 2
     published: ClassVar[str] = (
         "py3langid (Lui and Baldwin, ACL 2012); CLD2 (Google); fastText lid.176 (arXiv:1607.01759, CC-BY-SA-3.0) as in "
