@@ -36,11 +36,13 @@ def add_products(finished: Finished, publication: Publication) -> None:
         budget = {"recipe": finished.plan.recipe.name, **decision.get_json(BUDGET)}
         publication.put_json(BUDGET, budget)
     lines: list[str] = []
+    formulas: dict[str, Any] = {}
     if "plan" in finished.plan.recipe.tables:
         made = price(finished.plan.recipe.tables["plan"], budget, summary["cpu_seconds"])
-        publication.put_json("plan.json", made.as_dict())
-        lines = made.summary_lines()
-    html = page(summary, budget, examples_of(finished.out), lines, unused)
+        plan = made.as_dict()
+        publication.put_json("plan.json", plan)
+        lines, formulas = made.summary_lines(), plan["explain"]
+    html = page(summary, budget, examples_of(finished.out), lines, unused, formulas)
     publication.put("report.html", html.encode())
 
 

@@ -239,3 +239,13 @@ def test_a_full_disk_ends_with_one_line_and_the_run_goes_on_when_there_is_room(c
     tokenmill("run", path, "--out", corpus / "whole")
     for file in sorted((corpus / "whole/data").glob("*.parquet")):
         assert (small_disk / "out/data" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_the_report_page_tells_the_formula_of_every_number_of_the_plan(corpus):
+    tokenmill("run", recipe(corpus, FULL), "--out", corpus / "out")
+    page = (corpus / "out/report.html").read_text()
+    explained = json.loads((corpus / "out/plan.json").read_text())["explain"]
+    assert len(explained) > 20
+    assert all(f"<td>{name}</td>" in page for name in explained)
+    assert tokenmill("report", corpus / "out").returncode == 0
+    assert (corpus / "out/report.html").read_text() == page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -25,7 +25,7 @@ p.lead{color:var(--soft);margin:0 0 24px}svg text{font:12px system-ui,sans-serif
 .figures{display:flex;flex-wrap:wrap;gap:12px 36px;margin:20px 0}.figures b{display:block;font-size:22px}
 .figures span{color:var(--soft);font-size:13px}table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{text-align:right;padding:4px 10px;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums}
-th{color:var(--soft);font-weight:600}th:first-child,td:first-child,td.text{text-align:left}
+th{color:var(--soft);font-weight:600}th:first-child,td:first-child,td.text,th.text{text-align:left}
 .wide{overflow-x:auto}details{margin:6px 0;border-bottom:1px solid var(--line);padding-bottom:6px}
 summary{cursor:pointer}summary b{font-weight:600}.example{margin:8px 0 8px 18px;font-size:13.5px;overflow-wrap:anywhere}
 .example i{color:var(--soft);font-style:normal}blockquote{margin:4px 0 0;padding-left:10px;border-left:3px solid var(--line);color:var(--soft)}
@@ -38,7 +38,8 @@ def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
     summary = out.get_json("summary.json")
     budget = out.get_json("token_budget.json") if out.exists("token_budget.json") else None
     unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
-    return page(summary, budget, examples_of(out), plan_lines, unused)
+    plan = out.get_json("plan.json") if out.exists("plan.json") else {}
+    return page(summary, budget, examples_of(out), plan_lines, unused, plan.get("explain", {}))
 
 
 def page(
@@ -47,13 +48,18 @@ def page(
     examples: dict[tuple[str, str], list[dict[str, Any]]],
     plan_lines: Sequence[str],
     unused: Sequence[dict[str, Any]] = (),
+    formulas: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """Return the page."""
+    """Return the page.
+
+    Args:
+        formulas: formula, inputs and source of each number of the plan, by name.
+    """
     sections = [_head(summary, budget), _funnel(summary), _removed(summary, examples)]
     if budget is not None:
         sections.append(_tokens(budget) + _unused(unused))
     if plan_lines:
-        sections.append(f"<h2>Plan</h2><pre>{escape(chr(10).join(plan_lines))}</pre>")
+        sections.append(f"<h2>Plan</h2><pre>{escape(chr(10).join(plan_lines))}</pre>{_formulas(formulas or {})}")
     sections.append(_passes(summary))
     title = escape(summary["name"])
     return (
@@ -61,6 +67,20 @@ def page(
         f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{STYLE}</style></head>'
         f"<body><main>{''.join(sections)}</main></body></html>\n"
     )
+
+
+def _formulas(formulas: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return how each number of the plan comes about, folded away."""
+    if not formulas:
+        return ""
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td class="text">{escape(str(about["formula"]))}</td>'
+        f'<td class="text">{escape(", ".join(f"{k} = {v:,}" if isinstance(v, (int, float)) else f"{k} = {v}" for k, v in about["inputs"].items()))}</td>'
+        f'<td class="text">{escape(str(about["source"]))}</td></tr>'
+        for name, about in formulas.items()
+    )
+    head = '<tr><th>number</th><th class="text">formula</th><th class="text">with</th><th class="text">source</th></tr>'
+    return f'<details><summary><b>Formulas</b> of every number of the plan</summary><div class="wide"><table>{head}{rows}</table></div></details>'
 
 
 def _head(summary: dict[str, Any], budget: dict[str, Any] | None) -> str:
