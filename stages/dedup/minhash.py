@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 
-from stages.text.shingles import mix64
+from pipeline.hashing import mix64
 from stages.text.units import fold, room
 
 

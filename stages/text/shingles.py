@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pipeline.hashing import mix64
 from stages.text.units import fold, room
-
-
-@njit(cache=True, nogil=True)
-def mix64(value):
-    """Return the 64-bit finalizer of MurmurHash3 (Appleby, public domain) of `value`."""
-    value ^= value >> np.uint64(33)
-    value *= np.uint64(0xFF51AFD7ED558CCD)
-    value ^= value >> np.uint64(33)
-    value *= np.uint64(0xC4CEB9FE1A85EC53)
-    return value ^ (value >> np.uint64(33))
 
 
 @njit(cache=True, nogil=True)
