@@ -3,12 +3,10 @@ from tokenizer.warm import warm_up
 
 def test_warming_up_leaves_every_kernel_compiled():
     from tokenizer.counting import count_kernel, ids_kernel
-    from tokenizer.pretokens import scanner
     from tokenizer.training import merge_kernel
 
     warm_up()
     for kernel in (
-        scanner.scan,
         count_kernel.count_scanned,
         count_kernel.count_given,
         ids_kernel.encode_scanned,
