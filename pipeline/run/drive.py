@@ -170,14 +170,14 @@ class _Run:
 
     def _decisions(self, step: Pass, looked: Sequence[Looked], standing: Standing | None) -> list[Decided]:
         """Return the decisions that `step` begins with, each made on what those before it left."""
-        gone = [(look.failed, self.out / look.failed_folder) for look in looked if look.failed is not None]
+        gone = [look.failed for look in looked if look.failed is not None]
         made: list[Decided] = []
         for (label, stage), look in zip(step.decides, looked, strict=True):
             assert standing is not None
             observations = replace(look.observations, gone=tuple(gone))
             inputs = [self._product(product).digest for product in stage.takes]
             key = digest_of([stage.identity(), look.digest, [drops.digest for drops, _ in gone], inputs])
-            work = self.out / look.folder / f"decision-{key}"
+            work = look.observations.folder / f"decision-{key}"
             started = time.perf_counter()
             fresh = not work.exists(DECISION)
             if fresh and self.looks_only:
@@ -270,18 +270,17 @@ class _Run:
             sha.update(f"{name} {brief.digest}\n".encode())
             failed += brief.failed
             report.looked[observer.label] = report.looked.get(observer.label, 0.0) + brief.cpu_seconds
-        folder = self._below(observer.folder)
         observations = Observations(observer.folder, after.shards, inputs=dict(observer.inputs))
-        look = Looked(observer.label, observer.stage, folder, observations, sha.hexdigest()[:16])
+        look = Looked(observer.label, observer.stage, observations, sha.hexdigest()[:16])
         if failed:
             numbers = {name: number for number, name in enumerate(after.names)}
-            bad = [
+            bad = sorted(
                 (numbers[name] << POSITION_BITS | row, rule, detail)
                 for name, record in seen.whole(after.names)
                 for row, rule, detail in record.failed
-            ]
-            look.failed_folder = f"{folder}/failed-{digest_of(sorted(bad))}"
-            look.failed = failed_drops(observer.label, iter(sorted(bad)), self.out / look.failed_folder)
+            )
+            place = observer.folder / f"failed-{digest_of(bad)}"
+            look.failed = failed_drops(observer.label, iter(bad), place), place
         self.looked[observer.label] = look
         return look
 
@@ -299,7 +298,7 @@ class _Run:
     def _check_failed(self, step: Pass, report: PassReport, looked: Sequence[Looked]) -> None:
         share = self.plan.recipe.limits.failed_share
         tally = report.tally or Tally(read=report.kept)
-        failed = tally.failures + sum(look.failed.rows for look in looked if look.failed is not None)
+        failed = tally.failures + sum(look.failed[0].rows for look in looked if look.failed is not None)
         if too_many(failed, tally.read, share) or (tally.read >= ENOUGH and failed > share * tally.read):
             raise self.too_many(step, failed, tally)
 
@@ -314,9 +313,12 @@ class _Run:
     # work
 
     def tasks(
-        self, function: Callable[[Any], Any], tasks: Iterable[tuple[Any, Any]], *, label: str = "", number: int = 0,
+        self,
+        function: Callable[[Any], Any],
+        tasks: Iterable[tuple[Any, Any]],
+        *,
         revise_task: Callable[[Any, Any], Any] = no_revision,
-    ) -> Iterator[Result]:  # fmt: skip
+    ) -> Iterator[Result]:
         """Yield the results of `tasks` on the run's workers; the first that failed for good ends the run."""
 
         def look(at: Any) -> None:
@@ -347,11 +349,7 @@ class _Run:
 
 def _applied(looked: Sequence[Looked], decided: Sequence[Decided]) -> list[Applied]:
     """Return what a pass begins with: documents that could not be observed fail, then what was decided."""
-    failed = [
-        Applied(look.label, look.failed, look.observations.folder / look.failed_folder.rsplit("/", 1)[-1])
-        for look in looked
-        if look.failed is not None
-    ]
+    failed = [Applied(look.label, *look.failed) for look in looked if look.failed is not None]
     made = [
         Applied(d.label, d.decision, d.folder)
         for d in decided

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from pipeline.errors import RecipeError, StorageError, UserError
 from pipeline.recipe import Recipe
 from pipeline.storage import Folder
 
+T = TypeVar("T")
 EDITION = 2
 """Raised when what a run folder looks like changes, so that an old one is not taken for new."""
 MANIFEST, UNFINISHED, EARLIER = "manifest.json", "unfinished.json", "earlier"
@@ -47,7 +48,7 @@ class Manifest:
     """Content of ``manifest.json``: what the published files are, and what they were made from.
 
     Attributes:
-        state: ``complete``; ``publishing`` while files are being put in place.
+        state: always ``complete``: until all files are in their place the manifest waits below ``.next/``.
         identity: stands for everything published.
         passes: folders of the passes that lead to it, in order.
         made: folders of all passes ever made in the run folder.
@@ -95,17 +96,15 @@ def local_folder(path: str | pathlib.Path) -> Folder:
 
 def read_manifest(out: Folder) -> Manifest | None:
     """Return the manifest of the finished run in `out`; None where none has finished."""
-    found: Manifest | None = typed_file(out, MANIFEST, Manifest)
-    return found
+    return typed_file(out, MANIFEST, Manifest)
 
 
 def read_unfinished(out: Folder) -> Unfinished | None:
     """Return how far a run has come that has not finished; None where there is none."""
-    found: Unfinished | None = typed_file(out, UNFINISHED, Unfinished)
-    return found
+    return typed_file(out, UNFINISHED, Unfinished)
 
 
-def typed_file(out: Folder, name: str, kind: type[Any]) -> Any:
+def typed_file(out: Folder, name: str, kind: type[T]) -> T | None:
     """Return file `name` of the run folder as a `kind`, None where there is none. Raises for one that is not ours."""
     if not out.exists(name):
         return None

@@ -148,9 +148,10 @@ def publish(
 
 def roll_forward(out: Folder) -> None:
     """Finish a publication that was committed, if there is one."""
-    if not out.exists(f"{NEXT}/{MANIFEST}"):
+    manifest = typed_file(out, f"{NEXT}/{MANIFEST}", Manifest)
+    if manifest is None:
         return
-    manifest, before = typed_file(out, f"{NEXT}/{MANIFEST}", Manifest), read_manifest(out)
+    before = read_manifest(out)
     for name in before.files if before else ():
         if name not in manifest.files:
             out.delete(name)
@@ -189,7 +190,7 @@ def _gather_corpus(
         else:
             sources[task.file] = made_from
             tasks.append((task.file, task))
-    for result in run(gather, tasks, label="data", number=len(tasks)):
+    for result in run(gather, tasks):
         for made in result.value:
             about = Published(made["bytes"], made["sha256"], sources[result.key])
             publication.files[made["name"]] = about

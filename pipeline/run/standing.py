@@ -49,15 +49,12 @@ class Looked:
     """One corpus stage's observation of a corpus.
 
     Attributes:
-        folder: of the observation, below the run's.
         digest: stands for all that was observed.
-        failed, failed_folder: the documents that could not be observed, as drops to come; None where there are none.
+        failed: the documents that could not be observed, as drops to come, and their folder; None where there are none.
     """
 
     label: str
     stage: CorpusStage
-    folder: str
     observations: Observations
     digest: str
-    failed: DropPositions | None = None
-    failed_folder: str = ""
+    failed: tuple[DropPositions, Folder] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -41,8 +40,8 @@ class RunTasks:
         done = _finished(folder)
         todo = {key: item for key, item in zip(keys, items, strict=True) if key not in done}
         tasks = ((key, (key, item)) for key, item in todo.items())
-        for result in self._run(partial(do_and_keep, function, folder), tasks, label=name, number=len(todo)):
-            self.cpu_seconds += result.value
+        for result in self._run(partial(do_and_keep, function, folder), tasks):
+            self.cpu_seconds += result.cpu_seconds
         done = _finished(folder)
         return [_value(folder, done[key]) for key in keys]
 
@@ -74,16 +73,14 @@ def _plain(value: Any) -> Any:
     )
 
 
-def do_and_keep(function: Callable[[Any], Any], folder: Folder, keyed: tuple[str, Any]) -> float:
-    """Call `function` in a worker, keep its value as a file, and return the CPU seconds it took."""
+def do_and_keep(function: Callable[[Any], Any], folder: Folder, keyed: tuple[str, Any]) -> None:
+    """Call `function` in a worker and keep its value as a file."""
     key, item = keyed
-    cpu = time.process_time()
     value = function(item)
     if isinstance(value, pa.Table):
         folder.put_table(f"{key}.parquet", value)
     else:
         folder.put_json(f"{key}.json", value)
-    return time.process_time() - cpu
 
 
 def _finished(folder: Folder) -> dict[str, str]:

@@ -113,7 +113,8 @@ def share_buckets(task: ShareBuckets) -> int:
     starts = (
         np.flatnonzero(np.concatenate([[True], bucket[1:] != bucket[:-1]])) if len(bucket) else np.zeros(0, np.int64)
     )
-    sizes = np.repeat(np.diff(np.append(starts, len(bucket))), np.diff(np.append(starts, len(bucket))))
+    lengths = np.diff(np.append(starts, len(bucket)))
+    sizes = np.repeat(lengths, lengths)
     shared = sizes > 1
     table = pa.table({"position": position[order[shared]], "bucket": bucket[shared], "size": sizes[shared]})
     return task.shared.write(task.partition, table, task.ranges.number(np.asarray(table["position"])))
