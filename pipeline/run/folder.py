@@ -141,7 +141,8 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
         if path is not None and path.is_symlink():
             raise UserError(f"{path} is a link to another folder, which a run would change; remove the link")
     file = str(recipe.file or "")
-    for owner in (read_manifest(out), read_unfinished(out)):
+    manifest, before = read_manifest(out), read_unfinished(out)
+    for owner in (manifest, before):
         if owner is None:
             continue
         if owner.name != recipe.name:
@@ -154,8 +155,6 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
                 f"{out.url} belongs to another recipe of this name, {owner.recipe_file}; give this one a name of its own, "
                 "or name a folder by --out",
             )
-    manifest = read_manifest(out)
-    before = read_unfinished(out)
     if manifest is None and before is None:
         others = [n for n in out.names() if n not in OURS_BEFORE_ANYTHING]
         if others:

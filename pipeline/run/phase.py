@@ -207,12 +207,11 @@ class Phase:
             return before
         names = list(self._parts()) if before is None else before.names
         briefs = [made.known[name] for name in names]
+        folder = target.url.rsplit("/", 1)[-1]
         if before is None or self.work.writes:
             shards = Shards.write(target, names, [brief.rows for brief in briefs])
-            folder = target.url.rsplit("/", 1)[-1]
             return Standing(folder, target, names, [None] * len(names), briefs, self.work.schema_out, shards)
         rows = [target if b.selected else r for b, r in zip(briefs, before.rows, strict=True)]
-        folder = target.url.rsplit("/", 1)[-1]
         return replace(before, folder=folder, rows=rows, briefs=briefs, schema=self.work.schema_out)
 
     def _parts(self) -> Iterator[str]:
