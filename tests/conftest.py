@@ -17,6 +17,11 @@ SERVER = shutil.which("weed", path=str(pathlib.Path(sys.executable).parent)) or 
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "testtest", "AWS_REGION": "us-east-1"}
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Name a test after its argument where the value is raw bytes: two processes must collect the same names."""
+    return argname if isinstance(val, bytes) and not val.isascii() else None
+
+
 def free_ports(number: int) -> list[int]:
     """Return ports that nobody listens on now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
