@@ -223,7 +223,7 @@ class ShardMaker:
     def _apply(self, index: int, applied: Applied, batch: Batch) -> Batch:
         count, cpu = self.tally.stages[index], time.process_time()
         batch.folder = applied.folder
-        outcome = apply_stage(applied.stage, batch, careful=self.task.careful)
+        outcome = apply_stage(applied.stage, batch, care=self.task.care)
         count.cpu_seconds += time.process_time() - cpu
         self._remove(applied.label, batch, outcome.removed)
         # a document that fails in a stage was given to it but is neither dropped nor handed on
