@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import RecipeError
+from pipeline.prints import prints_aside
 from pipeline.readers import InputFile
 from pipeline.registry import did_you_mean, stage_class
 from pipeline.stage import Stage, StageFault
@@ -153,7 +154,8 @@ def stage_from(kind: type[Stage], parameters: Mapping[str, Any], folder: pathlib
             values[key] = _globs(values[key], folder, f"{place}.{key}")
     stage: Stage = _convert(kind, values, place)
     try:
-        stage.check()
+        with prints_aside():
+            stage.check()
     except StageFault as fault:
         raise RecipeError(f"{place}.{fault.key}", fault.problem) from fault
     return stage

@@ -25,7 +25,7 @@ class RunProgress:
 
     def __init__(self, stream: TextIO | None = None):
         self._stream = stream or sys.stderr
-        self._console = Console(file=self._stream)
+        self._console = Console(file=getattr(self._stream, "beneath", self._stream))  # it moves the cursor
         self._live: Live | None = None
         self._said = 0.0
         self._name, self._title = "", ""

@@ -225,14 +225,15 @@ def read_ledger(out: Folder, stage: str | None = None, rule: str | None = None) 
                     yield batch
 
 
-def partner_url(out: Folder, partner: str) -> str | None:
-    """Return the url of the document at `partner` (``SHARD:ROW``, as in the ledger); None where it has none."""
+def partner_url(out: Folder, stage: str, partner: str) -> str | None:
+    """Return the url of the document at `partner` (``SHARD:ROW``, as in the ledger), for which `stage` dropped another;
+    None where it has none. The row counts in the texts that the stage has seen, not in those that later passes wrote."""
     shard, _, row = partner.rpartition(":")
     manifest, unfinished = read_manifest(out), read_unfinished(out)
-    passes = (unfinished.passes if unfinished else []) or (manifest.passes if manifest else [])
-    for step in reversed(passes):
+    seen = f"/observed-{stage.replace('#', '-')}-"
+    for step in (unfinished.passes if unfinished else []) or (manifest.passes if manifest else []):
         folder = out / step["texts"]
-        if row.isdigit() and folder.exists(f"{shard}.parquet"):
+        if row.isdigit() and any(seen in place for place in step["observed"]) and folder.exists(f"{shard}.parquet"):
             value = rows_of(folder, shard, np.array([int(row)]), ["url"])["url"][0].as_py()
             return str(value) if value else None
     return None

@@ -21,6 +21,7 @@ from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DROP_SCHEMA, INDEX, DropPositions
 from pipeline.errors import StorageError
 from pipeline.executors.contract import Result
+from pipeline.prints import prints_aside
 from pipeline.run.tasks import FOLDER, RunTasks
 from pipeline.stage import MapStage
 from pipeline.storage import Folder
@@ -100,7 +101,11 @@ def _make(
     run: Callable[..., Iterator[Result]],
 ) -> None:
     tasks, cpu = RunTasks(work, run), time.process_time()
-    decision = stage.decide(observations, corpus, tasks, work)
+    with prints_aside():
+        try:
+            decision = stage.decide(observations, corpus, tasks, work)
+        except (SystemExit, GeneratorExit) as error:  # nothing that a stage raises ends the program without a word
+            raise RuntimeError(f"stage {label} raised {type(error).__name__} while deciding") from error
     if type(decision) is not (stage.decides or type(None)):
         wanted = "None" if stage.decides is None else f"a {stage.decides.__name__}"
         raise TypeError(f"{label} says it decides {wanted} but decided {decision!r}")

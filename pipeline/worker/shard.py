@@ -168,7 +168,7 @@ class ShardMaker:
             stage=READ,
             rule=fault.rule,
             kind="failed",
-            detail=f"{file.name}@{fault.offset}: {fault.detail}",
+            detail=self.ledger.told(f"{file.name}@{fault.offset}: ", fault.detail),
             text=self.ledger.excerpt(fault.text),
         )
 

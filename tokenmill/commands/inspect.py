@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections import Counter
@@ -12,6 +11,7 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.run.accounts import partner_url, read_ledger
 from pipeline.run.folder import local_folder, must_exist, read_unfinished
+from pipeline.visible import visible_json
 from tokenmill.report.funnel import table
 
 
@@ -43,7 +43,7 @@ def run(given: argparse.Namespace) -> int:
         return _overview(out)
     shown = 0
     for row in _rows(out, given):
-        print(json.dumps(row, ensure_ascii=False) if given.json else _shown(row, out))
+        print(visible_json(row) if given.json else _shown(row, out))
         shown += 1
         if given.limit and shown >= given.limit:
             break
@@ -89,6 +89,6 @@ def _shown(row: dict[str, Any], out: Any) -> str:
     text = textwrap.shorten(" ".join((row["text"] or "").split()), 240, placeholder=" …")
     lines = [head, f"  {where}"]
     if row["detail"]:
-        url = partner_url(out, row["partner"]) if row["partner"] else None
+        url = partner_url(out, row["stage"], row["partner"]) if row["partner"] else None
         lines.append(f"  {row['detail']}" + (f" <{url}>" if url else ""))
     return "\n".join([*lines, f"  | {text}" if text else "  | (no text)", ""])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from pipeline.run import read_ledger
 from pipeline.storage import Folder
 from tokenmill.report import svg
+from tokenmill.report.escaping import escape
 from tokenmill.report.funnel import funnel_rows
 
 EXAMPLES = 3
