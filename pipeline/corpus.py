@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
@@ -175,8 +174,7 @@ class Corpus:
 
 def rows_of(folder: Folder, name: str, rows: np.ndarray, columns: list[str]) -> pa.Table:
     """Return `columns` of the documents in `rows` (ascending) of shard `name`, whose texts stand in `folder`."""
-    with folder.open(f"{name}.parquet") as file:
-        parquet = pq.ParquetFile(file)
+    with folder.parquet(f"{name}.parquet") as parquet:
         starts = np.cumsum([0] + [parquet.metadata.row_group(g).num_rows for g in range(parquet.num_row_groups)])
         groups = np.searchsorted(starts, rows, side="right") - 1
         return pa.concat_tables(

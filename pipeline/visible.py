@@ -20,6 +20,7 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e007f"  # tags: invisible ASCII
     "]"
 )
+_FORMULA = re.compile("\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r]")
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -47,3 +48,12 @@ def visible_json(value: Any, **options: Any) -> str:
     """Return `value` as JSON in which what is not seen is written as an escape; it reads back as it was."""
     text = json.dumps(value, ensure_ascii=False, **options)
     return _UNSEEN.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], text)
+
+
+def csv_cell(value: Any) -> Any:
+    """Return `value` as a cell of a CSV file: a text that a spreadsheet would take for a formula begins with an apostrophe
+    (OWASP, CSV Injection); numbers are as they are."""
+    if not isinstance(value, str):
+        return value
+    shown = visible(value)
+    return f"'{shown}" if _FORMULA.match(value) else shown

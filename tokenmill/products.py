@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.run.accounts import read_published, read_summary
+from pipeline.run.folder import read_manifest
 from pipeline.run.plan import RunPlan
 from pipeline.run.publish import Finished, Publication
 from pipeline.storage import Folder
@@ -82,8 +84,7 @@ def results_of(out: Folder) -> Results:
     for what, where, needed in WHERE:
         if not needed or out.exists(needed) or out.names(needed):
             results.files.append((what, f"{place}/{where.format(place=place)}"))
-    if out.exists(BUDGET):
-        results.budget = out.get_json(BUDGET)
+    results.budget = read_published(out, BUDGET)
     results.plan_lines = plan_lines_of(out, results.budget)
     return results
 
@@ -116,7 +117,8 @@ def price(table: dict[str, Any], budget: dict[str, Any] | None, cpu_seconds: flo
 
 def plan_lines_of(out: Folder, budget: dict[str, Any] | None) -> list[str]:
     """Return the plan of the finished run in `out` in words; empty where its recipe has none."""
-    table = out.get_json("manifest.json")["recipe"].get("plan")
-    if table is None:
+    manifest, summary = read_manifest(out), read_summary(out)
+    table = manifest.recipe.get("plan") if manifest else None
+    if table is None or summary is None:
         return []
-    return list(price(table, budget, out.get_json("summary.json")["cpu_seconds"]).summary_lines())
+    return list(price(table, budget, summary.cpu_seconds).summary_lines())

@@ -88,8 +88,7 @@ def decide(
     if record.fields is not None and stage.decides is not None:
         decision = msgspec.convert(record.fields, stage.decides)
     digest = hashlib.sha256(msgspec.json.encode([record.fields, sorted(record.files.items())])).hexdigest()[:16]
-    cost = float(work.get_json(COST)) if work.exists(COST) else 0.0
-    return Decided(label, stage, decision, work, digest, cost, tuple(record.notes))
+    return Decided(label, stage, decision, work, digest, work.get_number(COST), tuple(record.notes))
 
 
 def _make(

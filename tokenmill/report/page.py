@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.run import read_ledger
+from pipeline.run.accounts import need_finished, read_ledger, read_published
 from pipeline.storage import Folder
 from tokenmill.report import svg
 from tokenmill.report.escaping import escape
@@ -35,10 +35,8 @@ pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid v
 
 def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
     """Return the page of the finished run in `out` from its own files."""
-    summary = out.get_json("summary.json")
-    budget = out.get_json("token_budget.json") if out.exists("token_budget.json") else None
-    unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
-    plan = out.get_json("plan.json") if out.exists("plan.json") else {}
+    summary, budget = need_finished(out).as_dict(), read_published(out, "token_budget.json")
+    unused, plan = read_published(out, "tokenizer/unused.json") or [], read_published(out, "plan.json") or {}
     return page(summary, budget, examples_of(out), plan_lines, unused, plan.get("explain", {}))
 
 
