@@ -50,26 +50,27 @@ def decode_counting(raw: bytes, encoding: str) -> tuple[str, int]:
 
 
 def _decode_multibyte(raw: bytes, encoding: str) -> tuple[str, int]:
-    kernels, indexes = _kernels(), _indexes()
-    data, room = np.frombuffer(raw, np.uint8), np.empty(len(raw) + 1, np.uint32)
-    if encoding in ("gbk", "gb18030"):
-        length, bad = kernels.gb18030(data, indexes["gb18030"], indexes["gb18030-ranges"], room)
-    elif encoding == "euc-jp":
-        length, bad = kernels.euc_jp(data, indexes["jis0208"], indexes["jis0212"], room)
-    elif encoding == "shift_jis":
-        length, bad = kernels.shift_jis(data, indexes["jis0208"], room)
-    elif encoding == "iso-2022-jp":
-        length, bad = kernels.iso_2022_jp(data, indexes["jis0208"], room)
-    else:
-        length, bad = (kernels.big5 if encoding == "big5" else kernels.euc_kr)(data, indexes[encoding], room)
+    kernel, tables = _kernel(encoding)
+    room = np.empty(len(raw) + 1, np.uint32)
+    length, bad = kernel(np.frombuffer(raw, np.uint8), *tables, room)
     return room[:length].tobytes().decode("utf-32-le" if np.little_endian else "utf-32-be"), int(bad)
 
 
 @cache
-def _kernels() -> Any:
-    from pipeline.readers import multibyte  # compiled code is loaded for the page that needs it
+def _kernel(encoding: str) -> tuple[Any, tuple[np.ndarray, ...]]:
+    """Return the kernel that decodes `encoding` and the indexes it takes; compiled code is loaded when it is needed."""
+    from pipeline.readers.multibyte import big5, euc_jp, euc_kr, gb18030, iso_2022_jp, shift_jis
 
-    return multibyte
+    kernel, names = {
+        "gbk": (gb18030, ("gb18030", "gb18030-ranges")),
+        "gb18030": (gb18030, ("gb18030", "gb18030-ranges")),
+        "big5": (big5, ("big5",)),
+        "euc-jp": (euc_jp, ("jis0208", "jis0212")),
+        "iso-2022-jp": (iso_2022_jp, ("jis0208",)),
+        "shift_jis": (shift_jis, ("jis0208",)),
+        "euc-kr": (euc_kr, ("euc-kr",)),
+    }[encoding]
+    return kernel, tuple(_indexes()[name] for name in names)
 
 
 @cache
