@@ -127,15 +127,19 @@ class Rows:
             self._bytes += line.size
             if self._bytes > self.limit:
                 raise csv.Error("unexpected end of data")
-            yield text_of(line.data or b"", self.dialect.encoding).removeprefix("\ufeff") + "\n"
+            yield text_of(line.data or b"", self.dialect.encoding) + "\n"
 
     def _mended(self, why: str) -> Iterator[Row]:
         """Yield what can be had of a row that is not written by the rules."""
         number, line = self._row[0]
         if "unexpected end" not in why:  # a mark inside a quoted cell that nobody doubled: read as it stands
             texts = [text_of(row.data or b"", self.dialect.encoding) + "\n" for _, row in self._row]
-            for cells in csv.reader(texts, delimiter=self.dialect.delimiter):
-                yield Row(line.offset, number, cells)
+            try:
+                yield from [
+                    Row(line.offset, number, c) for c in csv.reader(texts, delimiter=self.dialect.delimiter) if any(c)
+                ]
+            except csv.Error as error:
+                yield Row(line.offset, number, [], "bad_row", str(error))
             return
         self._again.extendleft(reversed(self._row[1:]))
         yield Row(line.offset, number, [], "bad_row", "the quotation mark opened here is never closed")

@@ -30,6 +30,7 @@ class StreamsFeed(Feed):
     """The streams of a bzip2 or xz file one after the other."""
 
     kind: ClassVar[str]
+    magic: ClassVar[bytes]
 
     def __init__(self, file: BinaryIO, offset: int = 0):
         super().__init__(file, offset)
@@ -76,7 +77,12 @@ class StreamsFeed(Feed):
         self._input = self._input[padding:]
         if not self._input:
             return False
+        if len(self._input) < len(self.magic):
+            self._input += self.file.read(CHUNK)
         self.starts.append((self.position, self.read_to))
+        if not self.magic.startswith(self._input[: len(self.magic)]):
+            self._broken(f"bytes that are no stream of {self.kind}", self.read_to)
+            return False
         self._stream, self._decoder = self.read_to, self.begin()
         return True
 
@@ -85,6 +91,7 @@ class Bz2Feed(StreamsFeed):
     """The streams of a bzip2 file."""
 
     kind = "bzip2"
+    magic = b"BZh"
 
     def begin(self) -> Any:
         return bz2.BZ2Decompressor()
@@ -94,6 +101,7 @@ class XzFeed(StreamsFeed):
     """The streams of an xz file."""
 
     kind = "xz"
+    magic = XZ_MAGIC
 
     def begin(self) -> Any:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY)
@@ -169,9 +177,9 @@ def wide_of(head: bytes) -> str:
     quarter = len(head) // 4
     if not quarter or not sum(zeros):
         return ""
-    if zeros[3] > 0.95 * quarter and zeros[0] <= 0.02 * quarter:
-        return "utf-32le" if zeros[2] > 0.5 * quarter else ""
-    if zeros[0] > 0.95 * quarter and zeros[3] <= 0.02 * quarter and zeros[1] > 0.5 * quarter:
+    if zeros[3] > 0.95 * quarter and zeros[2] > 0.5 * quarter and zeros[0] <= 0.02 * quarter:
+        return "utf-32le"
+    if zeros[0] > 0.95 * quarter and zeros[1] > 0.5 * quarter and zeros[3] <= 0.02 * quarter:
         return "utf-32be"
     even, odd = zeros[0] + zeros[2], zeros[1] + zeros[3]
     few = 0.02 * 2 * quarter

@@ -29,9 +29,9 @@ def text_encoding(raw: bytes) -> str:
 
 
 def text_of(raw: bytes, encoding: str) -> str:
-    """Return the text in `raw`, a byte order mark and the line break of Windows taken off."""
+    """Return the text in `raw`, a byte order mark taken off."""
     text = raw.decode("utf-8", "replace") if encoding == "utf-8" else decode(raw, encoding)
-    return text.removeprefix("\ufeff").removesuffix("\r")
+    return text.removeprefix("\ufeff")
 
 
 @dataclass

@@ -96,6 +96,8 @@ class _Run:
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
         self._note()
+        for note in self.plan.notes:
+            self.progress.note(note)
         standing: Standing | None = None
         looked: list[Looked] = []
         chain = self._start()

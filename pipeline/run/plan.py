@@ -28,6 +28,11 @@ class RunPlan:
         """The stages' names as tallies count them."""
         return stage_labels([stage.label for stage in self.recipe.stages])
 
+    @property
+    def notes(self) -> list[str]:
+        """What the user should hear before any work."""
+        return [f"{label}: {note}" for label, s in zip(self.labels, self.recipe.stages, strict=True) for note in s.notes()]
+
 
 def plan_run(recipe: Recipe) -> RunPlan:
     """Return what running `recipe` means. Opens every input and reads its schema; raises UserError for any fault."""

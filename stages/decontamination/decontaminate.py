@@ -86,10 +86,9 @@ class Decontaminate(MapStage):
             )
 
     def notes(self) -> list[str]:
-        """Return, for each evaluation set, how many of its items are looked for."""
+        """Return, for each evaluation set, how many items it has, are looked for, and are too short for that."""
         return [
-            f"{counts.name}: {counts.found:,} of {counts.items:,} items are looked for"
-            + (f"; {counts.short:,} are too short" if counts.short else "")
+            f"{counts.name}: {counts.items:,} items found, {counts.found:,} of them looked for, {counts.short:,} too short"
             for counts in self.index.sets
         ]
 
