@@ -31,7 +31,9 @@ class RunPlan:
     @property
     def notes(self) -> list[str]:
         """What the user should hear before any work."""
-        return [f"{label}: {note}" for label, s in zip(self.labels, self.recipe.stages, strict=True) for note in s.notes()]
+        return [
+            f"{label}: {note}" for label, s in zip(self.labels, self.recipe.stages, strict=True) for note in s.notes()
+        ]
 
 
 def plan_run(recipe: Recipe) -> RunPlan:

@@ -43,7 +43,7 @@ class Decontaminate(MapStage):
     path_fields: ClassVar[tuple[str, ...]] = ("evals",)
     version: ClassVar[int] = 2
     evals: tuple[str, ...] = ()
-    """Evaluation sets: .jsonl, .json, .csv, .tsv or .parquet, also as .gz or .zst. One item a line or row."""
+    """Evaluation sets: .jsonl, .json, .csv, .tsv, .parquet or .arrow, also as .gz, .zst, .bz2 or .xz. An item a line or row."""
     fields: tuple[str, ...] = ()
     """Keys whose texts are indexed; a dot leads into a nested one. Empty: every text of an item."""
     ngram: int = 13
