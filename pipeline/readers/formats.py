@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -14,7 +14,7 @@ from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_
 from pipeline.readers.compressed import Feed, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
-from pipeline.readers.jsonl import JsonlReader, first_objects, objects_in
+from pipeline.readers.jsonl import JsonlReader, beginning, beginning_of, check_beginning
 from pipeline.readers.layout import Layout, layout_of, open_parquet
 from pipeline.readers.objects import check_keys, keys_of
 from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
@@ -116,14 +116,14 @@ def _many_lines(feed: Feed, head: bytes) -> bool:
     if start.startswith(b"["):
         return True
     line = start.split(b"\n", 1)[0]
-    if line is start or len(line) == len(start) or objects_in(line, "jsonl"):
+    if line is start or len(line) == len(start) or beginning(line, "jsonl").objects:
         return False  # a line that goes on behind the head is as good as whole
     data = bytearray()
     while len(data) < _LONGEST_LINE and (piece := feed.read()):
         data += piece
-        if objects_in(bytes(data), "jsonl"):
+        if beginning(bytes(data), "jsonl").objects:
             return False  # a damaged line among others
-        if objects_in(bytes(data), "json"):
+        if beginning(bytes(data), "json").objects:
             return True
     return False
 
@@ -239,7 +239,12 @@ def provides(file: InputFile) -> set[str]:
     if base in TABLES:
         return set(_layout(file, base).payload)
     if base in ("jsonl", "json", "csv", "tsv"):
-        first = first_objects(file, base, packing) if base.startswith("json") else columns_of(file, base, packing)[1]
+        if base.startswith("json"):
+            found = beginning_of(file, base, packing)
+            check_beginning(file, found)
+            first: Sequence[Mapping[str, Any]] = found.objects
+        else:
+            first = columns_of(file, base, packing)[1]
         keys = keys_of(file, first)
         check_keys(file, first, keys)
         return {keys.column}

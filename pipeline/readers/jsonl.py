@@ -8,15 +8,16 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from pipeline.errors import InputError
 from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.contract import Fault, InputFile, Item, ReadOptions, Split
 from pipeline.readers.json_values import parse
 from pipeline.readers.lines import Damage, Line, lines, values
-from pipeline.readers.objects import SAMPLE, Keys, NoText, document, keys_of
+from pipeline.readers.objects import SAMPLE, Keys, NoText, document, keys_of, type_name
 from pipeline.readers.packed import first_bytes
 from pipeline.storage import open_input
 
@@ -24,30 +25,62 @@ HEADS = (1 << 20, 1 << 24)
 """Bytes of a file in which its first objects are looked for; more only where the fewer hold none."""
 
 
-def first_objects(file: InputFile, base: str, packing: str) -> list[Mapping[str, Any]]:
-    """Return up to `SAMPLE` JSON objects from the start of `file`, which show what its keys are."""
+@dataclass(frozen=True)
+class Beginning:
+    """What the start of a file holds: JSON objects, other JSON values, and what is no JSON; each at most `SAMPLE`."""
+
+    objects: list[Mapping[str, Any]] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)
+    bad: list[str] = field(default_factory=list)
+
+
+def beginning_of(file: InputFile, base: str, packing: str) -> Beginning:
+    """Return what the start of `file` holds, which shows what its keys are."""
     for size in HEADS:
         with open_input(file.path) as source:
             head = first_bytes(source, packing, size)
-        found = objects_in(head, base)
-        if found or len(head) < size:
+        found = beginning(head, base)
+        if found.objects or len(head) < size:
             break
     return found
 
 
-def objects_in(head: bytes, base: str) -> list[Mapping[str, Any]]:
-    """Return the first JSON objects in `head`, at most `SAMPLE`."""
-    found: list[Mapping[str, Any]] = []
+def beginning(head: bytes, base: str) -> Beginning:
+    """Return what `head`, the start of a file of kind `base`, holds; a line that is cut at its end counts for nothing."""
+    found = Beginning()
     for line in _records(io.BytesIO(head), base, "", 0, len(head), len(head)):
-        try:
-            value = parse(line.data) if isinstance(line, Line) and line.data and line.data.strip() else None
-        except ValueError:
+        if isinstance(line, Damage) or not line.data or not line.data.strip():
             continue
+        try:
+            value = parse(line.data)
+        except ValueError as error:
+            if line.offset + line.size < len(head):
+                found.bad.append(str(error))
+            value = None
         if isinstance(value, dict):
-            found.append(value)
-            if len(found) == SAMPLE:
-                break
+            found.objects.append(value)
+        elif value is not None:
+            found.others.append(value)
+        if SAMPLE in (len(found.objects), len(found.others), len(found.bad)):
+            break
     return found
+
+
+def check_beginning(file: InputFile, found: Beginning) -> None:
+    """Refuse `file` where it begins with something else than objects.
+
+    Raises:
+        InputError: says what is there instead.
+    """
+    if found.objects or not (found.others or found.bad):
+        return
+    if found.others:
+        what = f"holds no objects: the first value is {type_name(found.others[0])}"
+        raise InputError(f'{file.name} {what}; write each document as an object, {{"text": "…"}}, on a line of its own')
+    raise InputError(
+        f"{file.name} is no JSON, as far as its first {len(found.bad)} lines show ({found.bad[0][:100]}): mend it, name it by "
+        "what it is (.txt, .csv), or take it out of input.paths"
+    )
 
 
 def _records(file: BinaryIO, base: str, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
@@ -71,7 +104,7 @@ class JsonlReader:
         """Yield batches and faults as they come. Blank lines are no documents and not counted."""
         batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
         base = self.split.format.partition(".")[0]
-        keys = keys_of(self.split.file, first_objects(self.split.file, base, self.packing))
+        keys = keys_of(self.split.file, beginning_of(self.split.file, base, self.packing).objects)
         start, end, limit = self.split.start, self.split.end, self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
             for item in _records(file, base, self.packing, start, end, limit):

@@ -103,7 +103,12 @@ def _remedy(ours: str, first: Sequence[Mapping[str, Any]]) -> str:
         return f'mend input.columns = {{ {ours} = "…" }}'
     found = likely(first)
     if found is None:
+        within = next((name for o in first for name, value in leaves(o) if _is_rows(value)), None)
+        if within is not None:
+            return f"{within} is a list of objects: write them as JSON lines, one a line"
         return "none holds text; take the file out of input.paths"
+    if len(found[1].split()) > 4:
+        return "they look like no names: write a first row that names the columns"
     return f'say which is the text by input.columns = {{ {found[0]} = "{found[1]}" }}'
 
 
@@ -133,6 +138,10 @@ def leaves(value: Mapping[str, Any], before: str = "", depth: int = 3) -> Iterat
             yield before + name, below
 
 
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(row, Mapping) for row in value)
+
+
 def is_paragraphs(value: Any) -> bool:
     """Return whether `value` is a list of texts."""
     return isinstance(value, list) and len(value) > 0 and all(isinstance(part, str) for part in value)
@@ -140,7 +149,14 @@ def is_paragraphs(value: Any) -> bool:
 
 def type_name(value: Any) -> str:
     """Return what JSON calls the type of `value`, with its article."""
-    names = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    names = {
+        str: "a text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "an object",
+    }
     return names.get(type(value), f"a {type(value).__name__}")
 
 

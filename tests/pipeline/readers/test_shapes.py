@@ -167,6 +167,32 @@ def test_a_wrong_column_is_found_before_any_work_with_the_keys_and_the_likely_on
     assert [part for part in ["a.jsonl", *parts] if part not in str(error.value)] == []
 
 
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ('["a", "b"]', "holds no objects: the first value is a text"),
+        ("[1, 2]\n[3, 4]\n", "a number"),
+        ("not json\nat all\n", "is no JSON, as far as its first 2 lines show"),
+        ('{"version": 1, "data": [{"text": "a"}]}', "data is a list of objects: write them as JSON lines"),
+    ],
+)
+def test_a_file_that_holds_no_objects_is_found_before_any_work(tmp_path, content, part):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(InputError, match=part):
+        check(tmp_path / "a.json")
+
+
+def test_a_table_without_a_header_is_told_so(tmp_path):
+    (tmp_path / "a.csv").write_text("1,the lamp burns on the rock tonight\n2,and the keeper writes\n")
+    with pytest.raises(InputError, match="write a first row that names the columns"):
+        check(tmp_path / "a.csv")
+
+
+def test_bad_lines_among_objects_and_a_long_line_that_is_cut_are_no_reason_to_refuse(tmp_path):
+    assert check(write_jsonl(tmp_path / "a.jsonl", [b"{broken"] * 90 + [{"text": "t"}])) == {"text"}
+    assert check(write_jsonl(tmp_path / "b.jsonl", [{"text": "x" * 2_000_000}, {"text": "y"}])) == {"text"}
+
+
 def test_a_key_that_the_recipe_names_and_no_object_has_is_said(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl", [{"text": "t", "link": "u"}])
     with pytest.raises(InputError, match=r"no key 'lnk'; there are text, link"):
