@@ -41,20 +41,21 @@ class PlainReader:
     split: Split
     options: ReadOptions
     packing: str
+    number: int = 0
 
     def read(self) -> Iterator[Item]:
         """Yield the document, or why there is none."""
         batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
         answer = self._answer()
         if answer is not None:
-            yield from batches.add(0, answer)
-        yield from batches.rest(int(answer is not None))
+            yield from batches.add(self.number, answer)
+        yield from batches.rest(self.number + int(answer is not None))
 
     def _answer(self) -> Fault | dict[str, Any] | None:
         file, limit = self.split.file, self.options.max_record_bytes
-        guard.working_on(0, 0)
-        if 0 in self.options.skip:
-            return Fault(0, 0, *self.options.skip[0], id=file.name)
+        guard.working_on(self.number, 0)
+        if self.number in self.options.skip:
+            return Fault(self.number, 0, *self.options.skip[self.number], id=file.name)
         raw = bytearray()
         with open_input(file.path) as source:
             feed = open_packed(source, self.packing)
@@ -64,9 +65,9 @@ class PlainReader:
             why = (
                 f"more than {limit} bytes; a file of text is one document: cut it, or write its documents as JSON lines"
             )
-            return Fault(0, 0, "record_too_large", why, file.name)
+            return Fault(self.number, 0, "record_too_large", why, file.name)
         if feed.damage:
-            return Fault(0, 0, "cut_file" if feed.cut else "damaged_region", feed.damage, file.name)
+            return Fault(self.number, 0, "cut_file" if feed.cut else "damaged_region", feed.damage, file.name)
         data = bytes(raw).removeprefix(codecs.BOM_UTF8)
         if not data.strip():
             return None
