@@ -114,9 +114,7 @@ class WideFeed(Feed):
         super().__init__(inner.file, inner.file.tell())
         self.inner = inner
         self.starts = inner.starts
-        self._decode = codecs.getincrementaldecoder(encoding.replace("utf-16", "utf-16-").replace("utf-32", "utf-32-"))(
-            "replace"
-        ).decode
+        self._decode = codecs.getincrementaldecoder(_python(encoding))("replace").decode
 
     def read(self) -> bytes:
         while True:
@@ -167,22 +165,34 @@ def wide_of(head: bytes) -> str:
     """Return the wide encoding of a text that begins with `head`: by its mark, else by where its zero bytes stand.
 
     No text in another encoding holds a zero byte; what is ASCII in a text in UTF-16 or UTF-32, blanks and line breaks at
-    the least, has them all in the same places.
+    the least, has them all in the same places. Empty where it is in none, or is no text.
     """
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return encoding
-    head = head[: len(head) & ~3]
-    zeros = [head[place::4].count(0) for place in range(4)]
     quarter = len(head) // 4
-    if not quarter or not sum(zeros):
+    head = head[: quarter * 4]
+    zeros = [head[place::4].count(0) for place in range(4)]
+    little, big = zeros[1] + zeros[3], zeros[0] + zeros[2]
+    if quarter < 4 or not any(zeros):
         return ""
-    if zeros[3] > 0.95 * quarter and zeros[2] > 0.5 * quarter and zeros[0] <= 0.02 * quarter:
-        return "utf-32le"
-    if zeros[0] > 0.95 * quarter and zeros[1] > 0.5 * quarter and zeros[3] <= 0.02 * quarter:
-        return "utf-32be"
-    even, odd = zeros[0] + zeros[2], zeros[1] + zeros[3]
-    few = 0.02 * 2 * quarter
-    if max(even, odd) < few or min(even, odd) > 0.05 * max(even, odd):
+    if min(zeros[2], zeros[3]) > 0.9 * quarter:
+        encoding = "utf-32le"
+    elif min(zeros[0], zeros[1]) > 0.9 * quarter:
+        encoding = "utf-32be"
+    elif 8 * min(little, big) > max(little, big) or (2 * max(little, big) < quarter and _is_text(head, "utf-8")):
         return ""
-    return "utf-16le" if odd > even else "utf-16be"
+    else:
+        encoding = "utf-16le" if little > big else "utf-16be"
+    return encoding if _is_text(head, _python(encoding)) else ""
+
+
+def _is_text(head: bytes, codec: str) -> bool:
+    """Return whether `head` is well-formed in `codec` but for its end, without what text does not hold."""
+    text = head.decode(codec, "replace")
+    return "\ufffd" not in text[:-1] and not any(c < " " and c not in "\t\n\r\f" for c in text)
+
+
+def _python(encoding: str) -> str:
+    """Return Python's name of a wide encoding."""
+    return f"{encoding[:6]}-{encoding[6:]}"
