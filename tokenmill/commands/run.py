@@ -16,8 +16,9 @@ from pipeline.recipe import load_recipe
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
+from pipeline.run.inputs import sizes_of
 from pipeline.run.plan import RunPlan, formats, preload_of
-from pipeline.storage import Folder
+from pipeline.storage import Folder, reach
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.report.funnel import funnel_text, table, tokens_text
@@ -50,8 +51,9 @@ def run(given: argparse.Namespace) -> int:
     recipe = load_recipe(given.recipe, given.set)
     if not given.dry_run:
         start_fork_server(preload_of(recipe.stages))  # it imports while inputs are looked at here
-    plan = assemble(recipe)
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
+    reach(out.url)
+    plan = assemble(recipe)
     if given.dry_run:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
@@ -117,7 +119,7 @@ def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
 def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
     """Return what running `plan` would do: inputs by format, columns, passes, what stands already, bytes expected."""
     kinds = formats(plan.recipe.inputs)
-    sizes = {f.name: os.path.getsize(f.path) for f in plan.recipe.inputs if "://" not in f.path}
+    sizes = sizes_of(plan.recipe.inputs)
     pages = sum(sizes.get(name, 0) for name, kind in kinds.items() if "warc" in kind or "arc" in kind)
     stored = sum(sizes.values())
     estimate = int(pages * PAGES_SHARE + (stored - pages) * TEXT_SHARE) * sum(p.writes for p in plan.passes)
