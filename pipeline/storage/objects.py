@@ -20,8 +20,8 @@ from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, Per
 from obstore.store import from_url
 
 from pipeline.errors import StorageError
-from pipeline.storage import settings
 from pipeline.storage.local import Head
+from pipeline.storage.settings import environment, options_of
 
 REQUEST_SECONDS = float(os.environ.get("TOKENMILL_REQUEST_SECONDS", "120"))
 """Deadline of one request, body included: a shard must come through in it. One is tried again for three times as long."""
@@ -114,13 +114,13 @@ def hastily() -> Iterator[None]:
 
 def _store(url: str) -> Any:
     """Return obstore's store for `url`, opened with what the environment says now."""
-    return _opened(url, settings.environment(), getattr(_haste, "on", False))
+    return _opened(url, environment(), getattr(_haste, "on", False))
 
 
 @lru_cache(maxsize=256)
-def _opened(url: str, environment: tuple[tuple[str, str], ...], hasty: bool = False) -> Any:
+def _opened(url: str, said: tuple[tuple[str, str], ...], hasty: bool = False) -> Any:
     store: Any
-    store, client = settings.options_of(url)
+    store, client = options_of(url)
     seconds, retries = (HASTY_SECONDS, HASTY_RETRIES) if hasty else (REQUEST_SECONDS, RETRIES)
     options: Any = {
         "timeout": timedelta(seconds=seconds),
