@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pipeline.errors import RecipeError, UserError
 from pipeline.executors.cluster import Needs, attached
@@ -17,9 +17,13 @@ FILES = 100
 """Input files that every node is asked for, at most: the first ones, and the last."""
 
 
+MakeExecutor = Callable[[RunPlan, Folder], Executor | None]
+"""Gives the executor of a run in a folder; None for processes of this machine."""
+
+
 @contextlib.contextmanager
-def executor_of(name: str, address: str | None, plan: RunPlan, out: Folder) -> Iterator[Executor | None]:
-    """Yield what runs the tasks of a run: None for processes of this machine.
+def executors(name: str, address: str | None = None) -> Iterator[MakeExecutor]:
+    """Yield what gives a run its executor, attached to the cluster where it is one's.
 
     Raises:
         UserError: there is no such executor, or no cluster at `address`.
@@ -27,12 +31,12 @@ def executor_of(name: str, address: str | None, plan: RunPlan, out: Folder) -> I
     if name == "local":
         if address is not None:
             raise UserError("--address is of a Ray cluster: add --executor ray")
-        yield None
+        yield lambda plan, out: None
         return
     if name != "ray":
         raise RecipeError("executor", f"must be local or ray; got {name!r}")
-    with attached(address, needs_of(plan, out)) as executor:
-        yield executor
+    with attached(address) as on_cluster:
+        yield lambda plan, out: on_cluster(needs_of(plan, out))
 
 
 def needs_of(plan: RunPlan, out: Folder) -> Needs:

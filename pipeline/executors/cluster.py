@@ -40,7 +40,7 @@ from pipeline.executors.contract import (
 )
 from pipeline.executors.ray_task import attend
 
-ATTACH_SECONDS = 12.0
+ATTACH_SECONDS = 10.0
 """How long a cluster may take to answer for the first time."""
 CHECK_SECONDS = 60.0
 """How long a node may take to say what it has: the first process of a job starts there."""
@@ -64,13 +64,12 @@ class Needs:
     sign: str
     files: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
-def attached(address: str | None, needs: Needs) -> Iterator[Executor]:
-    """Yield an executor on the Ray cluster at `address` (``HOST:PORT``, or ``auto`` for that of this machine or of
-    ``RAY_ADDRESS``). Before its first task every node is asked what it has.
+def attached(address: str | None) -> Iterator[Callable[[Needs], Executor]]:
+    """Yield what makes an executor on the Ray cluster at `address` (``HOST:PORT``, or ``auto`` for that of this machine or
+    of ``RAY_ADDRESS``). Before its first task every node is asked whether it has what is needed.
 
     Raises:
         UserError: there is no such cluster, or it is of another version.
@@ -84,7 +83,7 @@ def attached(address: str | None, needs: Needs) -> Iterator[Executor]:
         except Exception as error:
             raise UserError(f"cannot attach to the Ray cluster at {where} ({_line(error)})") from error
         try:
-            yield _Cluster(ray, needs).run
+            yield lambda needs: _Cluster(ray, needs).run
         finally:
             ray.shutdown()
 
@@ -278,15 +277,7 @@ class _Cluster:
         nodes = {n["NodeID"]: n for n in self.ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1}
         if not nodes:
             raise UserError("no node of the Ray cluster has a core to give (num_cpus)")
-        needs = self.needs
-        wanted = {
-            "versions": node_check.about(sorted(needs.libraries)),
-            "files": [(path, os.path.getsize(path)) for path in needs.files],
-            "modules": sorted({name.split(".")[0] for name in (*modules, *needs.modules)}),
-            "environ": _carried(),
-            "folder": needs.folder.url,
-            "sign": (needs.sign, hashlib.sha256(needs.folder.get(needs.sign)).hexdigest()),
-        }
+        wanted = _wanted(self.needs, modules)
         asked = {}
         with _by_value():
             for number in nodes:
@@ -303,6 +294,18 @@ class _Cluster:
         if lines:
             more = f"; and {len(lines) - 5} more such lines" if len(lines) > 5 else ""
             raise UserError("; ".join(sorted(lines)[:5]) + more)
+
+
+def _wanted(needs: Needs, modules: list[str]) -> dict[str, Any]:
+    """Return what a node is asked for; see `node_check.faults`."""
+    return {
+        "versions": node_check.about(sorted(needs.libraries)),
+        "files": [(path, os.path.getsize(path)) for path in needs.files],
+        "modules": sorted({name.split(".")[0] for name in modules}),
+        "environ": _carried(),
+        "folder": needs.folder.url,
+        "sign": (needs.sign, hashlib.sha256(needs.folder.get(needs.sign)).hexdigest()),
+    }
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
 from pipeline.recipe import load_recipe
 from pipeline.run.accounts import read_summary
@@ -18,8 +19,9 @@ from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
 from pipeline.run.inputs import sizes_of
 from pipeline.run.plan import RunPlan, formats, loads_of, preload_of
+from pipeline.run.publish import Finished
 from pipeline.storage import Folder, reach
-from tokenmill.places import executor_of
+from tokenmill.places import executors
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.report.funnel import funnel_text, table, tokens_text
@@ -58,25 +60,15 @@ def run(given: argparse.Namespace) -> int:
     recipe = load_recipe(given.recipe, given.set)
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
     reach(out.url)
-    if not given.dry_run and not _began(out):  # else what there is to do is seen first
+    if given.executor == "local" and not given.dry_run and not _began(out):  # else what there is to do is seen first
         start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
-    plan = assemble(recipe)
-    if given.dry_run:
+    with executors(given.executor, given.address) as executor_of:
+        plan = assemble(recipe)
+        finished = None if given.dry_run else _carry_out(given, plan, out, executor_of(plan, out))
+    if finished is None:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
-    with executor_of(given.executor, given.address, plan, out) as executor:
-        finished = execute(
-            plan,
-            out,
-            workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
-            progress=RunProgress(),
-            finish=add_products,
-            beside=beside(plan),
-            retry_failed=given.retry_failed,
-            asked=given.out is not None,
-            executor=executor,
-        )
     summary, results = finished.summary.as_dict(), results_of(out)
     if given.json:
         print(json.dumps(summary, indent=1))
@@ -88,6 +80,20 @@ def run(given: argparse.Namespace) -> int:
         print("\nplan\n\n" + "\n".join(results.plan_lines))
     print("\nfiles\n\n" + table(["what", "where"], [[what, where] for what, where in results.files], left=(0, 1)))
     return 0
+
+
+def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
+    return execute(
+        plan,
+        out,
+        workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
+        progress=RunProgress(),
+        finish=add_products,
+        beside=beside(plan),
+        retry_failed=given.retry_failed,
+        asked=given.out is not None,
+        executor=executor,
+    )
 
 
 def _began(out: Folder) -> bool:
