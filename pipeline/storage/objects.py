@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import threading
@@ -24,19 +25,29 @@ from pipeline.storage.local import Head
 from pipeline.storage.settings import environment, options_of
 
 REQUEST_SECONDS = float(os.environ.get("TOKENMILL_REQUEST_SECONDS", "120"))
-"""Deadline of one request, body included: a shard must come through in it. One is tried again for three times as long."""
+"""Deadline of one request, body included: a shard must come through in it."""
 CONNECT_SECONDS = 5
-RETRIES = 10
-"""Waits double from 0.1 s to 10 s: a server may be away for 40 s."""
-LOST_REPLIES = 3
-"""How often what obstore does not repeat itself is tried: a conditional write whose reply was lost, a list that broke."""
-HASTY_SECONDS, HASTY_RETRIES = 4.0, 1
+RETRIES = 5
+"""How often obstore repeats a request by itself, within seconds."""
+AWAY_SECONDS = 60.0
+"""How long a server may be away, or answer with errors, until what was asked of it fails. Conditional writes whose reply was
+lost, and lists that broke off, are repeated here alone, for obstore does not."""
+PAUSES = (0.1, 0.3, 1.0, 3.0)
+"""Seconds between such repetitions; the last one from then on."""
+HASTY_SECONDS, HASTY_RETRIES = 4.0, 2
 """Deadline of a request, and its repetitions, where a store is spoken to for the first time: see `hastily`."""
 _haste = threading.local()
 
 
 class Changed(OSError):
     """A conditional write found another version than the one it was to replace."""
+
+
+class Final(OSError):
+    """The store cannot do what it was asked, and says so: no repetition helps."""
+
+
+_FINAL = re.compile(r"status code: 4(?!08|29)\d\d|not supported|builder error")
 
 
 class Refused(PermissionError):
@@ -57,7 +68,7 @@ def _as_os_error() -> Iterator[None]:
             raise Refused(said) from error
         if isinstance(error, NotFoundError):
             raise FileNotFoundError(said) from error
-        raise OSError(said) from error
+        raise (Final if _FINAL.search(str(error)) else OSError)(said) from error
 
 
 _REFUSALS = {
@@ -137,19 +148,28 @@ T = TypeVar("T")
 
 
 def _again(ask: Callable[[], T]) -> T:
-    """Return what `ask` returns, asking again where it failed in a way that may pass: obstore gives up on an answer that
-    breaks off in the middle of a list, and on some whose connection was reset."""
-    for attempt in range(1, LOST_REPLIES + 1):
+    """Return what `ask` returns, asking again for `AWAY_SECONDS` where it failed in a way that may pass."""
+    for pause in _pauses():
         try:
             with _as_os_error():
                 return ask()
-        except (FileNotFoundError, FileExistsError, Changed, Refused):
+        except (FileNotFoundError, FileExistsError, Changed, Refused, Final):
             raise
         except OSError:
-            if attempt == LOST_REPLIES or getattr(_haste, "on", False):
+            if pause is None:
                 raise
-            time.sleep(0.1 * 2**attempt)
+            time.sleep(pause)
     raise AssertionError
+
+
+def _pauses() -> Iterator[float | None]:
+    """Yield how long to wait if this attempt fails; None for the last."""
+    until = time.monotonic() + (0.0 if getattr(_haste, "on", False) else AWAY_SECONDS)
+    for pause in itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])):
+        if time.monotonic() + pause > until:
+            yield None
+            return
+        yield pause
 
 
 @dataclass(frozen=True)
@@ -195,7 +215,7 @@ class Objects:
         Raises:
             FileExistsError, Changed: the condition does not hold.
         """
-        for attempt in range(1, LOST_REPLIES + 1):
+        for pause in _pauses():
             try:
                 with _as_os_error():
                     return obstore.put(_store(self.url), name, data, mode=condition, use_multipart=False)["e_tag"]
@@ -203,8 +223,9 @@ class Objects:
                 with contextlib.suppress(FileNotFoundError):
                     if self.get(name) == data:
                         return self.head(name).tag
-                if isinstance(error, (FileExistsError, Changed, Refused)) or attempt == LOST_REPLIES:
+                if isinstance(error, (FileExistsError, Changed, Refused, Final)) or pause is None:
                     raise
+                time.sleep(pause)
         raise AssertionError
 
     def get(self, name: str) -> bytes:
