@@ -16,7 +16,7 @@ import cloudpickle
 from pipeline.errors import EnvironmentFault
 from pipeline.executors import node_check
 from pipeline.executors.contract import Result, WorkerLimits
-from pipeline.executors.crew import Crew
+from pipeline.executors.crew import Crew, modules_of
 from pipeline.executors.local import order_of, steps
 from pipeline.executors.worker import call
 
@@ -73,12 +73,13 @@ def _common(shared: bytes) -> dict[str, Any]:
 def _crew_for(common: dict[str, Any]) -> Crew:
     """Return the one child of this process of Ray's, begun anew where another run's settings are wanted."""
     global _crew, _of
-    of = pickle.dumps((sorted(common["environ"].items()), common["preload"]))
+    of = pickle.dumps(sorted(common["environ"].items()))
     if _crew is None or of != _of:
         _leave()
         os.environ.update(common["environ"])
         _crew, _of = _kept.enter_context(Crew(call, 1, WorkerLimits())), of
-    _crew.limits, _crew.preload, _crew.loads = common["limits"], common["preload"], common["loads"]
+    _crew.limits, _crew.loads = common["limits"], common["loads"]
+    _crew.preload = [*common["preload"], *modules_of(common["function"])]
     return _crew
 
 

@@ -33,10 +33,12 @@ from pipeline.run.status import StatusBoard
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
-from pipeline.worker.task import Applied, Observer, PassWork
+from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
+
+IN_PIECE = (1 << PIECE_BITS) - 1
 
 
 def execute(
@@ -72,7 +74,8 @@ def execute(
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
             if executor is None:
-                executor = stack.enter_context(kept_workers(workers))
+                stages = plan.recipe.stages
+                executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
             board = stack.enter_context(_told(progress or Silent(), out))
             run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
@@ -343,10 +346,10 @@ class _Run:
         def look(at: Any) -> None:
             if board is not None:
                 board.spots(at)
-            self.progress.look(sum(max(0, n) for n in at.values()))
+            self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0))
 
         limits = self.plan.recipe.limits
-        stages = self.plan.stages_from(self.at)
+        stages = self.plan.stages_of(self.at)
         documents = revise_task is not no_revision
         results = self.executor(
             function,

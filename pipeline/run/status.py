@@ -20,6 +20,7 @@ from pipeline.executors.contract import Result, Spot
 from pipeline.run.folder import typed_file
 from pipeline.run.progress import Progress
 from pipeline.storage import Folder
+from pipeline.worker.task import PIECE_BITS
 
 FILE, LOG = "status.json", "tasks.log"
 SECONDS_HERE, SECONDS_ELSEWHERE = 2.0, 10.0
@@ -192,7 +193,7 @@ class StatusBoard:
         oldest = sorted(self._spots.items(), key=lambda item: getattr(item[1], "since", 0.0))
         status.in_work, status.updated = len(oldest), now
         status.running = [
-            Working(str(key), getattr(spot, "place", ""), getattr(spot, "since", 0.0), int(spot))
+            Working(str(key), getattr(spot, "place", ""), getattr(spot, "since", 0.0), _document(spot))
             for key, spot in oldest[:SHOWN]
         ]
         self._out.put_json(FILE, asdict(status))
@@ -204,6 +205,10 @@ class StatusBoard:
         if self._new_lines:
             self._out.put(LOG, "".join(f"{line}\n" for line in self._lines).encode())
             self._new_lines, self._logged = False, time.time()
+
+
+def _document(number: int) -> int:
+    return number if number < 0 else number & ((1 << PIECE_BITS) - 1)
 
 
 def read_status(out: Folder) -> Status | None:
