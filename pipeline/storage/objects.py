@@ -29,7 +29,7 @@ REQUEST_SECONDS = float(os.environ.get("TOKENMILL_REQUEST_SECONDS", "120"))
 CONNECT_SECONDS = 5
 RETRIES = 5
 """How often obstore repeats a request by itself, within seconds."""
-AWAY_SECONDS = 60.0
+AWAY_SECONDS = float(os.environ.get("TOKENMILL_AWAY_SECONDS", "60"))
 """How long a server may be away, or answer with errors, until what was asked of it fails. Conditional writes whose reply was
 lost, and lists that broke off, are repeated here alone, for obstore does not."""
 PAUSES = (0.1, 0.3, 1.0, 3.0)

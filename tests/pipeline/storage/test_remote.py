@@ -127,7 +127,7 @@ FAULTS = {
     "unknown key": ({"AWS_ACCESS_KEY_ID": "nobody"}, "tests", "does not know this access key"),
     "wrong bucket": ({}, "no-such-bucket", "there is no such bucket"),
     "unreachable": ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "tests", "no connection to http://127.0.0.1:9"),
-    "plain http": ({"AWS_ENDPOINT_URL": "http://store.invalid"}, "tests", "storage.allow_http"),
+    "plain http": ({"AWS_ENDPOINT_URL": "http://store.invalid", "AWS_ALLOW_HTTP": None}, "tests", "storage.allow_http"),
 }
 
 
@@ -135,7 +135,7 @@ FAULTS = {
 def test_what_is_wrong_with_a_bucket_is_said_within_seconds(s3, monkeypatch, case):
     environment, bucket, said = FAULTS[case]
     for name, value in environment.items():
-        monkeypatch.delenv(name) if value is None else monkeypatch.setenv(name, value)
+        monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
     started = time.monotonic()
     with pytest.raises(InputError, match=f"cannot read s3://{bucket}/in .*{said}") as found:
         reach(f"s3://{bucket}/in")
@@ -176,6 +176,7 @@ def test_keys_come_from_the_files_of_the_aws_command_line(s3, monkeypatch, tmp_p
 def test_storage_of_a_recipe_holds_for_all_or_for_what_lies_below_a_url(monkeypatch):
     monkeypatch.delenv(settings.VARIABLE, raising=False)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://from.the.environment")
+    monkeypatch.delenv("AWS_ALLOW_HTTP", raising=False)
     settings.configure({"region": "eu-west-1", "s3://open": {"anonymous": True, "endpoint": "http://127.0.0.1:5"}})
     try:
         store, client = settings.options_of("s3://open/x")
