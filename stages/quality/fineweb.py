@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pyarrow as pa
-
 from pipeline.documents import Document
-from pipeline.stage import DocumentStage, Drop, Keep, Verdict
 from stages.quality.gopher_repetition import repeats
+from stages.quality.rule_stage import Rule, RuleStage
 from stages.text.punctuation import TERMINAL
 from stages.text.words import UNITS, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineWeb(DocumentStage):
+class FineWeb(RuleStage):
     """Drop documents whose lines look like lists, menus or boilerplate.
 
     The rules of FineWeb (arXiv:2406.17557) as datatrove 0.10.1 measures them: verdict and rule are the same for
@@ -44,40 +42,43 @@ class FineWeb(DocumentStage):
     """More line breaks per word: dropped (list_ratio)."""
     words: Unit = "spacy"
     """What a word is: spacy (published), whitespace, or characters for scripts written without spaces."""
-    signals: bool = False
-    """Also write what was measured of kept documents, as columns fineweb.<rule>."""
+    rule_parameters: ClassVar[tuple[str, ...]] = (
+        "line_punct_thr",
+        "line_punct_exclude_zero",
+        "short_line_thr",
+        "char_duplicates_ratio",
+        "new_line_ratio",
+    )
 
     @property
-    def adds(self) -> tuple[pa.Field, ...]:
-        rules = ("line_punct_ratio", "short_line_ratio", "char_dup_ratio", "list_ratio")
-        return tuple(pa.field(f"{self.name}.{rule}", pa.float64()) for rule in rules) if self.signals else ()
+    def signal_names(self) -> tuple[str, ...]:
+        return ("lines", "line_punct_ratio", "short_line_ratio", "char_dup_ratio", "list_ratio")
 
-    def judge(self, document: Document) -> Verdict:
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        spare = self.line_punct_exclude_zero
+        return (
+            Rule("empty", "lines", "below", "", 1.0),
+            Rule("line_punct_ratio", "line_punct_ratio", "below", "line_punct_thr", self.line_punct_thr, spare),
+            Rule("short_line_ratio", "short_line_ratio", "above", "short_line_thr", self.short_line_thr),
+            Rule("char_dup_ratio", "char_dup_ratio", "above", "char_duplicates_ratio", self.char_duplicates_ratio),
+            Rule("list_ratio", "list_ratio", "above", "new_line_ratio", self.new_line_ratio),
+        )
+
+    def measure(self, document: Document) -> tuple[float, ...]:
         text = document.text
         lines = [line for line in text.split("\n") if line and not line.isspace()]
         if not lines:
-            return Drop("empty", 0, 1)
-        ended = self._ended(lines) / len(lines)
-        if ended < self.line_punct_thr and not (ended == 0 and self.line_punct_exclude_zero):
-            return Drop("line_punct_ratio", ended, self.line_punct_thr)
-
+            return (0.0, *[float("nan")] * 4)
         limit = self.short_line_length
-        short = sum([len(line) <= limit for line in lines]) / len(lines)
-        if short > self.short_line_thr:
-            return Drop("short_line_ratio", short, self.short_line_thr)
-
         breaks = text.count("\n")
-        repeated = repeats(lines)[1] / (len(text) - breaks)
-        if repeated > self.char_duplicates_ratio:
-            return Drop("char_dup_ratio", repeated, self.char_duplicates_ratio)
-
-        listed = breaks / len(document.view(UNITS[self.words]))
-        if listed > self.new_line_ratio:
-            return Drop("list_ratio", listed, self.new_line_ratio)
-        if not self.signals:
-            return None
-        measured = (ended, short, repeated, listed)
-        return Keep(columns={field.name: value for field, value in zip(self.adds, measured, strict=True)})
+        return (
+            len(lines),
+            self._ended(lines) / len(lines),
+            sum([len(line) <= limit for line in lines]) / len(lines),
+            repeats(lines)[1] / (len(text) - breaks),
+            breaks / len(document.view(UNITS[self.words])),
+        )
 
     def _ended(self, lines: list[str]) -> int:
         """Return how many of `lines`, none of them empty, end with a mark that ends a sentence."""

@@ -6,18 +6,47 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.documents import Document
-from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
+from pipeline.stage import StageFault
+from stages.quality.rule_stage import Rule, RuleStage, Side, off_at
 from stages.text import kernels
 from stages.text.words import UNITS, Unit
 
 ENGLISH_STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
 
+SIGNALS = (
+    "words",
+    "tokens",
+    "avg_word_length",
+    "hashes",
+    "ellipses",
+    "bullet_lines",
+    "ellipsis_lines",
+    "alpha_words",
+    "stop_words",
+)
+"""Words that are no symbols, all words, mean characters of the first, occurrences per word, shares of lines, share of words
+with a letter, different stop words."""
+
+RULES: tuple[tuple[str, str, Side, str], ...] = (
+    ("gopher_short_doc", "words", "below", "min_doc_words"),
+    ("gopher_long_doc", "words", "above", "max_doc_words"),
+    ("empty", "tokens", "below", ""),
+    ("gopher_below_avg_threshold", "avg_word_length", "below", "min_avg_word_length"),
+    ("gopher_above_avg_threshold", "avg_word_length", "above", "max_avg_word_length"),
+    ("gopher_too_many_hashes", "hashes", "above", "max_symbol_word_ratio"),
+    ("gopher_too_many_ellipsis", "ellipses", "above", "max_symbol_word_ratio"),
+    ("gopher_too_many_bullets", "bullet_lines", "above", "max_bullet_lines_ratio"),
+    ("gopher_too_many_end_ellipsis", "ellipsis_lines", "above", "max_ellipsis_lines_ratio"),
+    ("gopher_below_alpha_threshold", "alpha_words", "below", "max_non_alpha_words_ratio"),
+    ("gopher_enough_stop_words", "stop_words", "below", "min_stop_words"),
+)
+"""(rule, signal, side, parameter) in the published order."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class GopherQuality(DocumentStage):
+class GopherQuality(RuleStage):
     """Drop documents that are too short or long, full of symbols, bullets or ellipses, or not prose.
 
     The rules of Gopher (arXiv:2112.11446, table A1) as datatrove 0.10.1 measures them: verdict and rule are
@@ -52,14 +81,28 @@ class GopherQuality(DocumentStage):
     """The stop words. Languages other than English want their own."""
     words: Unit = "spacy"
     """What a word is: spacy (published), whitespace, or characters for scripts written without spaces."""
-    signals: bool = False
-    """Also write what was measured of kept documents, as columns gopher_quality.<signal>."""
+    rule_parameters: ClassVar[tuple[str, ...]] = (
+        "min_doc_words",
+        "max_doc_words",
+        "min_avg_word_length",
+        "max_avg_word_length",
+        "max_symbol_word_ratio",
+        "max_bullet_lines_ratio",
+        "max_ellipsis_lines_ratio",
+        "max_non_alpha_words_ratio",
+        "min_stop_words",
+    )
 
     @property
-    def adds(self) -> tuple[pa.Field, ...]:
-        names = ["words", "avg_word_length", "hashes", "ellipses", "bullet_lines", "ellipsis_lines", "alpha_words"]
-        names.append("stop_words")
-        return tuple(pa.field(f"{self.name}.{name}", pa.float64()) for name in names) if self.signals else ()
+    def signal_names(self) -> tuple[str, ...]:
+        return SIGNALS
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(
+            Rule(name, signal, side, parameter, off_at(getattr(self, parameter), 0) if parameter else 1.0)
+            for name, signal, side, parameter in RULES
+        )
 
     def check(self) -> None:
         if self.max_doc_words and self.max_doc_words < self.min_doc_words:
@@ -69,52 +112,27 @@ class GopherQuality(DocumentStage):
         if self.min_stop_words > len(set(self.stop_words)):
             raise StageFault("min_stop_words", f"only {len(set(self.stop_words))} stop words are given")
 
-    def judge(self, document: Document) -> Verdict:
+    def measure(self, document: Document) -> tuple[float, ...]:
         text = document.text
         words = document.view(UNITS[self.words])
         known = words.vocabulary
-        total = len(words)
+        tokens = len(words)
         plain, characters, alphabetic = kernels.count_words(words.numbers, known.length.array, known.flags.array)
-
-        if self.min_doc_words and plain < self.min_doc_words:
-            return Drop("gopher_short_doc", plain, self.min_doc_words)
-        if self.max_doc_words and plain > self.max_doc_words:
-            return Drop("gopher_long_doc", plain, self.max_doc_words)
-        if not total:
-            return Drop("empty", 0, 1)
-
-        length = characters / plain if plain else None
-        if length is not None and self.min_avg_word_length and length < self.min_avg_word_length:
-            return Drop("gopher_below_avg_threshold", length, self.min_avg_word_length)
-        if length is not None and self.max_avg_word_length and length > self.max_avg_word_length:
-            return Drop("gopher_above_avg_threshold", length, self.max_avg_word_length)
-
-        hashes = text.count("#") / total
-        ellipses = (text.count("...") + text.count("…")) / total
-        if self.max_symbol_word_ratio and hashes > self.max_symbol_word_ratio:
-            return Drop("gopher_too_many_hashes", hashes, self.max_symbol_word_ratio)
-        if self.max_symbol_word_ratio and ellipses > self.max_symbol_word_ratio:
-            return Drop("gopher_too_many_ellipsis", ellipses, self.max_symbol_word_ratio)
-
+        if not tokens:
+            return (0.0, 0.0, *[float("nan")] * 6, 0.0)
+        ellipses = text.count("...") + text.count("…")
         lines = document.view(str.splitlines)
-        bullets = _bullet_lines(text, lines) / len(lines)
-        endings = sum(line.rstrip().endswith(("...", "…")) for line in lines) / len(lines) if ellipses else 0.0
-        if self.max_bullet_lines_ratio and bullets > self.max_bullet_lines_ratio:
-            return Drop("gopher_too_many_bullets", bullets, self.max_bullet_lines_ratio)
-        if self.max_ellipsis_lines_ratio and endings > self.max_ellipsis_lines_ratio:
-            return Drop("gopher_too_many_end_ellipsis", endings, self.max_ellipsis_lines_ratio)
-
-        alpha = alphabetic / total
-        if self.max_non_alpha_words_ratio and alpha < self.max_non_alpha_words_ratio:
-            return Drop("gopher_below_alpha_threshold", alpha, self.max_non_alpha_words_ratio)
-
-        stop_words = self._stop_words(words.numbers, known.number)
-        if self.min_stop_words and stop_words < self.min_stop_words:
-            return Drop("gopher_enough_stop_words", stop_words, self.min_stop_words)
-        if not self.signals:
-            return None
-        measured = (plain, length, hashes, ellipses, bullets, endings, alpha, stop_words)
-        return Keep(columns={field.name: value for field, value in zip(self.adds, measured, strict=True)})
+        return (
+            plain,
+            tokens,
+            characters / plain if plain else float("nan"),
+            text.count("#") / tokens,
+            ellipses / tokens,
+            _bullet_lines(text, lines) / len(lines),
+            sum([line.rstrip().endswith(("...", "…")) for line in lines]) / len(lines) if ellipses else 0.0,
+            alphabetic / tokens,
+            self._stop_words(words.numbers, known.number),
+        )
 
     def _stop_words(self, numbers: np.ndarray, known: dict[str, int]) -> int:
         """Return how many different stop words are among the words `numbers`."""

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import pyarrow as pa
-
 from pipeline.documents import Document
-from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
+from pipeline.stage import StageFault
+from stages.quality.rule_stage import Rule, RuleStage, off_at
 from stages.text import kernels
 from stages.text.words import UNITS, Unit, Words
 
 _PARAGRAPHS = re.compile(r"\n{2,}")
 _LINES = re.compile(r"\n+")
 
+PARTS = ("dup_para_frac", "dup_para_char_frac", "dup_line_frac", "dup_line_char_frac")
+"""Rules, signals and parameters of paragraphs and lines."""
 
 Limits = tuple[tuple[int, float], ...]
 """Pairs of a size of n-gram and a share of characters, judged in this order."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GopherRepetition(DocumentStage):
+class GopherRepetition(RuleStage):
     """Drop documents that repeat themselves.
 
     The rules of Gopher (arXiv:2112.11446, table A1) as datatrove 0.10.1 measures them: verdict and rule are the
@@ -50,17 +51,22 @@ class GopherRepetition(DocumentStage):
     """Pairs [n, share]: more of the characters lie in n-grams seen before: dropped (duplicated_<n>_n_grams)."""
     words: Unit = "spacy"
     """What a word is: spacy (published), whitespace, or characters for scripts written without spaces."""
-    signals: bool = False
-    """Also write what was measured of kept documents, as columns gopher_repetition.<rule>."""
+    rule_parameters: ClassVar[tuple[str, ...]] = (*PARTS, "top_n_grams", "dup_n_grams")
 
     @property
-    def adds(self) -> tuple[pa.Field, ...]:
-        if not self.signals:
-            return ()
-        rules = ["dup_para_frac", "dup_para_char_frac", "dup_line_frac", "dup_line_char_frac"]
-        rules += [f"top_{n}_gram" for n, _ in self.top_n_grams]
-        rules += [f"duplicated_{n}_n_grams" for n, _ in self.dup_n_grams]
-        return tuple(pa.field(f"{self.name}.{rule}", pa.float64()) for rule in rules)
+    def signal_names(self) -> tuple[str, ...]:
+        return ("characters", *PARTS, *(name for name, _, _ in self._ngrams()))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        empty = Rule("empty", "characters", "below", "", 1.0)
+        parts = [Rule(name, name, "above", name, off_at(getattr(self, name), 0)) for name in PARTS]
+        return (empty, *parts, *(Rule(name, name, "above", key, limit) for name, key, limit in self._ngrams()))
+
+    def _ngrams(self) -> list[tuple[str, str, float]]:
+        """Return (rule and signal, parameter, limit) of each size of n-gram."""
+        top = [(f"top_{n}_gram", "top_n_grams", limit) for n, limit in self.top_n_grams]
+        return top + [(f"duplicated_{n}_n_grams", "dup_n_grams", limit) for n, limit in self.dup_n_grams]
 
     def check(self) -> None:
         for key in ("top_n_grams", "dup_n_grams"):
@@ -70,34 +76,25 @@ class GopherRepetition(DocumentStage):
             if len(set(sizes)) < len(sizes):
                 raise StageFault(key, f"sizes {sizes}: each size can be given once")
 
-    def judge(self, document: Document) -> Verdict:
+    def measure(self, document: Document) -> tuple[float, ...]:
         text = document.text
-        if not text:
-            return Drop("empty", 0, 1)
-        measured: dict[str, float] = {}
-        for rule, value, threshold in self._measure(text, document):
-            if value > threshold:
-                return Drop(rule, value, threshold)
-            measured[f"{self.name}.{rule}"] = value
-        return Keep(columns=measured) if self.signals else None
-
-    def _measure(self, text: str, document: Document) -> Iterator[tuple[str, float, float]]:
-        """Yield (rule, value, threshold) in the published order; a rule switched off has an infinite threshold."""
         length = len(text)
-        off = float("inf")
+        if not length:
+            return (0.0, *[0.0] * (len(self.signal_names) - 1))
         parts = _PARAGRAPHS.split(text.strip()) if "\n\n" in text else [text.strip()]
-        repeated, characters = repeats(parts)
-        yield "dup_para_frac", repeated / len(parts), self.dup_para_frac or off
-        yield "dup_para_char_frac", characters / length, self.dup_para_char_frac or off
+        paragraphs, paragraph_characters = repeats(parts)
         lines = _LINES.split(text)
-        repeated, characters = repeats(lines)
-        yield "dup_line_frac", repeated / len(lines), self.dup_line_frac or off
-        yield "dup_line_char_frac", characters / length, self.dup_line_char_frac or off
+        repeated, line_characters = repeats(lines)
         words: Words = document.view(UNITS[self.words])
-        for n, limit in self.top_n_grams:
-            yield f"top_{n}_gram", top_characters(words, n) / length, limit
-        for n, limit in self.dup_n_grams:
-            yield f"duplicated_{n}_n_grams", repeated_characters(words, n) / length, limit
+        return (
+            length,
+            paragraphs / len(parts),
+            paragraph_characters / length,
+            repeated / len(lines),
+            line_characters / length,
+            *(top_characters(words, n) / length for n, _ in self.top_n_grams),
+            *(repeated_characters(words, n) / length for n, _ in self.dup_n_grams),
+        )
 
 
 def repeats(parts: Sequence[str]) -> tuple[int, int]:
