@@ -25,7 +25,7 @@ from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
 from pipeline.run.phase import ENOUGH, Phase
-from pipeline.run.plan import RunPlan, preload_of
+from pipeline.run.plan import RunPlan, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
 from pipeline.run.standing import Looked, Standing
@@ -71,7 +71,7 @@ def execute(
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
             if executor is None:
-                executor = stack.enter_context(kept_workers(workers, preload_of(plan.recipe.stages)))
+                executor = stack.enter_context(kept_workers(workers))
             run = _Run(plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
 
@@ -89,6 +89,7 @@ class _Run:
     executor: Executor
     beside: Mapping[str, str]
     looks_only: bool = False
+    at: int = 1  # the pass that is being made; behind the last: publishing
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
     looked: dict[str, Looked] = field(default_factory=dict)
@@ -100,6 +101,7 @@ class _Run:
         looked: list[Looked] = []
         chain = self._start()
         for step in self.plan.passes:
+            self.at = step.number
             decided = self._decisions(step, looked, standing)
             applied = _all_applied(step, looked, decided)
             if standing is not None and not applied and not step.observes:
@@ -109,6 +111,7 @@ class _Run:
             bring_back(self.out, folder)
             standing, looked = self._pass(step, folder, applied, decided, standing)
         assert standing is not None
+        self.at = len(self.plan.passes) + 1
         summary = summarise(self.plan, self.reports)
         finished = Finished(self.plan, self.out, summary, standing, self.decided, self.looked, chain)
         return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, self.beside)
@@ -325,6 +328,7 @@ class _Run:
             self.progress.look(sum(max(0, n) for n in at.values()))
 
         limits = self.plan.recipe.limits
+        stages = self.plan.stages_from(self.at)
         documents = revise_task is not no_revision
         results = self.executor(
             function,
@@ -338,7 +342,8 @@ class _Run:
             ),
             revise=revise_task,
             on_look=look,
-            preload=preload_of(self.plan.recipe.stages),
+            preload=preload_of(stages),
+            loads=loads_of(stages),
         )
         with contextlib.closing(results):  # type: ignore[type-var]
             for result in results:

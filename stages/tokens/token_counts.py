@@ -33,6 +33,7 @@ class TokenCounts(CorpusStage):
     """
 
     name: ClassVar[str] = "token_counts"
+    shares_load: ClassVar[bool] = True
     published: ClassVar[str] = (
         "exact counts by decomposition of tokens; premium after Petrov et al. 2023, arXiv:2305.15425"
     )
