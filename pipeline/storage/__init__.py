@@ -7,7 +7,7 @@ store publishes an upload when it is complete (`objects.py`).
 from pipeline.storage.folder import Folder, Missing, digest_file, head_input, open_input
 from pipeline.storage.leases import Lease, lease
 from pipeline.storage.local import Head
-from pipeline.storage.tables import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
+from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 
 __all__ = [
     "ROW_GROUP_BYTES",
@@ -16,6 +16,7 @@ __all__ = [
     "Lease",
     "Missing",
     "digest_file",
+    "encode_numbers",
     "encode_table",
     "head_input",
     "lease",

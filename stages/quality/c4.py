@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ class C4(RuleStage):
     """Drop documents with { in a line left so far."""
     filter_policy: bool = True
     """Take out lines that speak of terms of use, privacy policy or cookies."""
+    edits: ClassVar[bool] = True
     rule_parameters: ClassVar[tuple[str, ...]] = ("min_num_sentences", "filter_lorem_ipsum", "filter_curly_bracket")
 
     @property
@@ -85,6 +87,10 @@ class C4(RuleStage):
         if found is not None and found[0].name == "lorem_ipsum" and self.filter_curly_bracket and values[3] < values[2]:
             return self.rules[1], values[3], 0.0
         return found
+
+    def without_rules(self) -> RuleStage:
+        off = {"min_num_sentences": -1, "filter_lorem_ipsum": False, "filter_curly_bracket": False}
+        return dataclasses.replace(self, **off)  # type: ignore[arg-type]
 
     def check(self) -> None:
         if self.max_word_length < -1 or self.max_word_length == 0:

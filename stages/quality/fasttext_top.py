@@ -102,7 +102,7 @@ class FastTextTop(CorpusStage):
         else:
             ((found, drops),) = tasks.map("search", _alone, [task])
         write_notes(work, [_told(name, cut, self.each) for name, *cut in found])
-        return DropPositions.of(self.label, drops, work)
+        return DropPositions.of(self.counted_as, drops, work)
 
 
 def _told(name: str, cut: list[float], each: str) -> str:
