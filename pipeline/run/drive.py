@@ -32,10 +32,12 @@ from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
-from pipeline.worker.task import Applied, Observer, PassWork
+from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
+
+IN_PIECE = (1 << PIECE_BITS) - 1
 
 
 def execute(
@@ -326,7 +328,7 @@ class _Run:
         """Yield the results of `tasks` on the run's workers; the first that failed for good ends the run."""
 
         def look(at: Any) -> None:
-            self.progress.look(sum(max(0, n) for n in at.values()))
+            self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0))
 
         limits = self.plan.recipe.limits
         stages = self.plan.stages_from(self.at)

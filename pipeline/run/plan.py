@@ -13,6 +13,7 @@ from pipeline.errors import InputError
 from pipeline.executors.contract import Load
 from pipeline.readers import InputFile, Split, carried_fields, detect_format, plan_splits, provides
 from pipeline.recipe import Recipe, stage_labels
+from pipeline.run.bundles import bundled
 from pipeline.run.passes import Pass, plan_passes
 from pipeline.stage import Stage
 from pipeline.worker.loading import arrow_ready, load_once
@@ -41,7 +42,7 @@ def plan_run(recipe: Recipe) -> RunPlan:
     """Return what running `recipe` means. Opens every input and reads its schema; raises UserError for any fault."""
     schema = check_inputs(recipe.inputs, recipe.stages)
     splits = [split for file in recipe.inputs for split in plan_splits(file, recipe.limits.split_bytes)]
-    return RunPlan(recipe, tuple(plan_passes(recipe.stages, schema)), tuple(splits))
+    return RunPlan(recipe, tuple(plan_passes(recipe.stages, schema)), tuple(bundled(splits)))
 
 
 def preload_of(stages: Sequence[Stage]) -> list[str]:

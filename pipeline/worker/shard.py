@@ -160,18 +160,17 @@ class ShardMaker:
 
     def fault(self, fault: Fault) -> None:
         """Count a record that could not be read, or a document that killed a worker before."""
-        split = self.task.split
-        assert split is not None
+        file = self.task.piece(fault.number).file
         self.tally.read += 1
         self.tally.count("failed", READ, fault.rule)
         self.ledger.add(
             id=fault.id,
             url=fault.url,
-            source=split.file.source,
+            source=file.source,
             stage=READ,
             rule=fault.rule,
             kind="failed",
-            detail=f"{split.file.name}@{fault.offset}: {fault.detail}",
+            detail=f"{file.name}@{fault.offset}: {fault.detail}",
             text=self.ledger.excerpt(fault.text),
         )
 
