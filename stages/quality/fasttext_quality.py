@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pipeline.documents import Document
 from pipeline.stage import StageFault
@@ -27,6 +27,7 @@ class FastTextQuality(RuleStage):
     path_fields: ClassVar[tuple[str, ...]] = ("model",)
     libraries: ClassVar[tuple[str, ...]] = ("fasttext-community",)
     rule_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
+    defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {"datatrove": {}}
 
     model: tuple[str, ...]
     """The model's file (.bin or .ftz), relative to the recipe."""
@@ -55,6 +56,9 @@ class FastTextQuality(RuleStage):
         return fasttext_model.scorer_of(self.model, self.label, self.values, self.text)
 
     def check(self) -> None:
+        super().check()
+        if self.words != "unicode":
+            raise StageFault("words", "what a word is, the model has learned; see `text`")
         self.scorer.check()
         most = max(self.values.values(), default=1.0)
         if not min(self.values.values(), default=0.0) <= self.threshold <= most:

@@ -8,7 +8,8 @@ be reconsidered without reading a text again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -17,9 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.documents import Document
-from pipeline.stage import DocumentStage, Drop, Keep, Span, Verdict
+from pipeline.stage import DocumentStage, Drop, Keep, Span, StageFault, Verdict
+from stages.quality import fineweb2
+from stages.text.words import Unit
 
 Mode = Literal["drop", "annotate"]
+Variant = Literal["datatrove", "dolma", "dclm", "fineweb2"]
 Side = Literal["below", "above"]
 
 KEPT = -1
@@ -37,6 +41,8 @@ class Rule:
         parameter: where the threshold comes from; empty: it is fixed.
         threshold: NaN: the rule is switched off.
         spares_zero: a value of 0 does not break it.
+        column: where FineWeb-2's table has the threshold for the document's language; empty: it is the same for all.
+        unless: a signal; where it is above one half, the rule is not asked.
     """
 
     name: str
@@ -45,6 +51,8 @@ class Rule:
     parameter: str
     threshold: float
     spares_zero: bool = False
+    column: str = ""
+    unless: str = ""
 
 
 def off_at(value: float, *off: float) -> float:
@@ -60,7 +68,12 @@ class RuleStage(DocumentStage):
     text but only verdicts: those that rules name, and what else `rules` reads.
     """
 
+    libraries: ClassVar[tuple[str, ...]] = ("regex", "spacy")
+
     rule_parameters: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Variant -> parameters whose default is the variant's. A parameter left at None takes it; one that stays None is looked
+    up by language."""
 
     edits: ClassVar[bool] = False
 
@@ -68,6 +81,33 @@ class RuleStage(DocumentStage):
     """drop: documents that break a rule leave. annotate: none leaves and no text changes; signals are measured alone."""
     signals: bool = False
     """Also write the signals of what stays into the corpus, as columns <stage>.<signal>."""
+    variant: Variant = "datatrove"
+    """Whose form of the rules: datatrove 0.10.1 (FineWeb's code), dolma (its tagger at 669f534, the mixer's thresholds of v1.5),
+    dclm (its RefinedWeb baseline at 361714b), fineweb2 (thresholds by the document's language and script)."""
+    words: Unit | None = None
+    """What a word is: unicode (UAX #29, with rules for scripts without spaces), spacy (as datatrove), whitespace. By default
+    unicode; with variant dolma, whitespace."""
+
+    def __post_init__(self) -> None:
+        for name, value in {"words": "unicode", **self.defaults.get(self.variant, {})}.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        if self.words == "spacy":
+            object.__setattr__(self, "preload", ("stages.text.spacy_ready",))
+        if self.variant == "fineweb2":
+            object.__setattr__(self, "needs", (*self.needs, "language"))
+
+    def check(self) -> None:
+        if self.variant not in self.defaults:
+            known = ", ".join(self.defaults)
+            raise StageFault("variant", f"{self.variant} has no rules of this kind; {self.name} has {known}")
+
+    def resources(self) -> Mapping[str, str]:
+        found = {"unicode": unicodedata.unidata_version} if self.words != "spacy" else {}
+        return found | ({"thresholds": fineweb2.digest()} if self.variant == "fineweb2" else {})
+
+    def load(self) -> None:
+        self.measure(Document("The first sentence loads what is needed for those that follow.", language="en"))
 
     @property
     def signal_names(self) -> tuple[str, ...]:
@@ -111,10 +151,19 @@ class RuleStage(DocumentStage):
         missing = {rule.parameter for rule in other.rules if rule.signal not in self.signal_names}
         return [name for name in changed if name not in self.answerable or name in missing]
 
-    def thresholds(self, signals: np.ndarray) -> np.ndarray:
+    def thresholds(self, signals: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
         """Return float64, shape (documents, rules): each rule's threshold for each document; NaN where it is off."""
-        row = np.array([rule.threshold for rule in self.rules], np.float64)
-        return np.broadcast_to(row, (len(signals), len(row)))
+        names = list(names or self.signal_names)
+        rules = self.rules
+        limits = np.tile(np.array([rule.threshold for rule in rules], np.float64), (len(signals), 1))
+        for place, rule in enumerate(rules):
+            if rule.column:
+                values = fineweb2.table().values[:, fineweb2.COLUMNS.index(rule.column)]
+                rows = np.nan_to_num(signals[:, names.index("language")], nan=len(values) - 1).astype(np.int64)
+                limits[:, place] = values[rows]
+            if rule.unless:
+                limits[signals[:, names.index(rule.unless)] > 0.5, place] = np.nan
+        return limits
 
     def first_broken(
         self, signals: np.ndarray, names: Sequence[str] | None = None
@@ -149,7 +198,7 @@ class RuleStage(DocumentStage):
         """Return which rules are broken, the values they look at and their thresholds: (documents, rules) each."""
         names = list(names or self.signal_names)
         rules = self.rules
-        thresholds = self.thresholds(signals)
+        thresholds = self.thresholds(signals, names)
         values = signals[:, [names.index(rule.signal) for rule in rules]]
         below = np.array([rule.side == "below" for rule in rules], bool)
         spares = np.array([rule.spares_zero for rule in rules], bool)
@@ -161,20 +210,32 @@ class RuleStage(DocumentStage):
         return np.where(broken.any(axis=1), broken.argmax(axis=1), KEPT)
 
     @cached_property
-    def _asked(self) -> tuple[tuple[Rule, int, bool], ...]:
-        """The rules with the place of each one's signal, and whether it is broken by smaller values."""
+    def _asked(self) -> tuple[tuple[Rule, int, bool, float, int], ...]:
+        """The rules that are on: with the place of the signal, whether smaller values break it, the threshold, and the place
+        of the signal by which it is not asked (-1: there is none)."""
         places = {name: place for place, name in enumerate(self.signal_names)}
-        return tuple((rule, places[rule.signal], rule.side == "below") for rule in self.rules)
+        return tuple(
+            (rule, places[rule.signal], rule.side == "below", rule.threshold, places.get(rule.unless, -1))
+            for rule in self.rules
+            if rule.column or rule.threshold == rule.threshold
+        )
 
     def broken(self, values: Sequence[float]) -> tuple[Rule, float, float] | None:
         """Return (rule, value, threshold) of the rule that one document with the signals `values` breaks first."""
-        for rule, place, below in self._asked:
+        for rule, place, below, threshold, unless in self._asked:
             value = values[place]
-            if value < rule.threshold if below else value > rule.threshold:
-                if rule.spares_zero and value == 0:
+            if rule.column:
+                threshold = self._by_language(values, rule.column)
+            if (value < threshold if below else value > threshold) and not (rule.spares_zero and value == 0):
+                if unless >= 0 and values[unless] > 0.5:
                     continue
-                return rule, value, rule.threshold
+                return rule, value, threshold
         return None
+
+    def _by_language(self, values: Sequence[float], column: str) -> float:
+        row = values[self.signal_names.index("language")]
+        table = fineweb2.table().values
+        return float(table[-1 if row != row else int(row), fineweb2.COLUMNS.index(column)])
 
     def judge(self, document: Document) -> Verdict:
         values = self.measure(document)
@@ -189,6 +250,3 @@ class RuleStage(DocumentStage):
         if self.signals:
             columns = {field.name: value for field, value in zip(self.measures, values, strict=True)}
         return Keep(text=text, columns=columns, spans=spans, signals=values)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

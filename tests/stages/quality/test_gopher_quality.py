@@ -14,7 +14,7 @@ GOOD = "The cat sat with the dog and looked to the east. " * 6
 
 
 def rule(text, **parameters):
-    return published.verdict(GopherQuality(**parameters), text)[0]
+    return published.verdict(GopherQuality(words="spacy", **parameters), text)[0]
 
 
 def test_prose_stays():
@@ -96,7 +96,7 @@ LOOSE = {"min_doc_words": 3, "min_avg_word_length": 2, "max_bullet_lines_ratio":
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(published.texts, published.prose), st.sampled_from([{}, {"min_doc_words": 0}, LOOSE]))
 def test_the_verdict_is_datatroves(text, parameters):
-    ours = published.verdict(GopherQuality(**parameters), text)
+    ours = published.verdict(GopherQuality(words="spacy", **parameters), text)
     assert ours == published.published_verdict(GopherQualityFilter(**parameters), text)
 
 
@@ -105,6 +105,6 @@ def test_the_verdict_on_real_documents_is_datatroves():
     documents = published.real_documents()
     if not documents:
         pytest.skip("no real documents here")
-    stage, theirs = GopherQuality(), GopherQualityFilter()
+    stage, theirs = GopherQuality(words="spacy"), GopherQualityFilter()
     for text in documents:
         assert published.verdict(stage, text) == published.published_verdict(theirs, text)
