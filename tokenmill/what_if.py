@@ -163,6 +163,19 @@ class FinishedRun:
         """Return `dropped` in the order of the stages, through number `upto`; stages that drop nothing are not in it."""
         return {label: dropped[label] for label in self.order[: upto + 1] if dropped.get(label)}
 
+    def bytes_by_rule(self, step: PassSignals, stages: Mapping[str, RuleStage]) -> dict[tuple[str, str], int]:
+        """Return the bytes of text, as it came to the pass, of the documents that each rule of a rule set would drop."""
+        found, size = way(step, stages), step.column("bytes")
+        dropped: dict[tuple[str, str], int] = {}
+        for index, label in enumerate(step.labels[: found.known]):
+            if label not in stages:
+                continue
+            here = found.left == index
+            for place, total in enumerate(np.bincount(found.rule[here], size[here])):
+                key = label, stages[label].rules[place].name
+                dropped[key] = dropped.get(key, 0) + int(total)
+        return dropped
+
     def _counted(self, step: PassSignals, found: Way, stages: Mapping[str, RuleStage], known: int) -> Rules:
         """Return the documents that leave at each of the first `known` stages of `step`, by rule, most first."""
         names = step.table["rule"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pipeline.corpus import rows_of
 from pipeline.errors import UserError
 from pipeline.run.signals import read_signals
 from pipeline.storage import Folder
+from stages.quality.rule_stage import RuleStage
 from tokenmill.report.funnel import table
 from tokenmill.what_if import Answer, FinishedRun
 
@@ -20,21 +21,25 @@ SWEEP = 200
 """Values of one threshold that a sweep may ask for."""
 
 
-def told(run: FinishedRun, answer: Answer, changes: Sequence[str], examples: int) -> str:
-    """Return the answer in words and tables."""
-    was = run.answer(run.stages)
+def told(
+    run: FinishedRun, answer: Answer, stages: Mapping[str, RuleStage], changes: Sequence[str], examples: int
+) -> str:
+    """Return the answer, given with rule sets `stages`, in words and tables."""
+    was, sizes = run.answer(run.stages), run.bytes_by_rule(answer.step, stages)
     rows = []
     for label in run.order[: run.order.index(answer.exact_up_to) + 1]:
         before, after = (dropped.get(label, {}) for dropped in (run.summary.dropped, answer.dropped))
         for rule in sorted({*before, *after}, key=lambda r: (-after.get(r, 0), r)):
             change = after.get(rule, 0) - before.get(rule, 0)
+            size = sizes.get((label, rule))
             rows.append(
-                [label, rule, f"{before.get(rule, 0):,}", f"{after.get(rule, 0):,}", f"{change:+,}" if change else ""]
-            )
-    size = answer.step.column("bytes")
-    into, out = (int(size[mask].sum()) for mask in (answer.into, answer.out))
+                [label, rule, f"{before.get(rule, 0):,}", f"{after.get(rule, 0):,}", f"{change:+,}" if change else "",
+                 "" if size is None else f"{size:,}"]
+            )  # fmt: skip
+    each = answer.step.column("bytes")
+    into, out = (int(each[mask].sum()) for mask in (answer.into, answer.out))
     lines = [
-        table(["stage", "rule", "dropped", "what if", "change"], rows, left=(0, 1)),
+        table(["stage", "rule", "dropped", "what if", "change", "bytes"], rows, left=(0, 1)),
         "",
         f"with {' '.join(changes) or 'nothing changed'}: {int(answer.into.sum()):,} documents come in ({into:,} bytes), "
         f"{int(answer.out.sum()):,} go ({out:,} bytes)",

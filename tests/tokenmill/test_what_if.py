@@ -14,6 +14,7 @@ import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tokenmill
 from pipeline.errors import AccountingError, RecipeError, UserError
 from pipeline.executors.here import run_here
 from pipeline.recipe import load_recipe
@@ -265,6 +266,16 @@ def test_the_cheaper_order_puts_what_drops_much_for_little_first():
     order = cheaper(["dear", "cheap"], breaks, {"dear": 4.0, "cheap": 1.0})
     assert order == {"order": ["cheap", "dear"], "saving": pytest.approx(1 - 2.0 / 4.75)}
     assert cheaper(["cheap", "dear"], breaks, {"dear": 4.0, "cheap": 1.0}) is None
+
+
+def test_python_asks_as_the_command_does(runs):
+    recipe, out = runs["rules"]
+    made = tokenmill.run(recipe, out=out, workers=1)
+    assert made.unchanged
+    assert (
+        made.what_if({"gopher_quality.min_doc_words": 36})
+        == answered(out, ["gopher_quality.min_doc_words=36"])[1].as_dict()
+    )
 
 
 def test_a_change_that_no_stage_can_have_is_refused(runs):

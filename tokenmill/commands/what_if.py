@@ -44,6 +44,8 @@ def run(given: argparse.Namespace) -> int:
     else:
         answer = finished.answer(stages)
         print(
-            json.dumps(answer.as_dict(), indent=1) if given.json else told(finished, answer, given.set, given.examples)
+            json.dumps(answer.as_dict(), indent=1)
+            if given.json
+            else told(finished, answer, stages, given.set, given.examples)
         )
     return 0
