@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.documents import Document
+from pipeline.documents import Document, clean_text
 from pipeline.stage import Drop, Span, StageFault, Verdict
 from stages.quality.rule_stage import Rule, RuleStage, off_at
 from stages.text import kernels
@@ -19,6 +19,8 @@ from stages.text.punctuation import CLOSING, TERMINAL, UNMARKED
 from stages.text.words import (
     count_sentences,
     sentences_of_lines,
+    spacy_sentences_of_lines,
+    spacy_words,
     split_sentences,
     split_unicode_sentences,
     unicode_words,
@@ -155,11 +157,15 @@ class C4(RuleStage):
         """Return the sentences in the lines whose numbers are `kept`; `changed` are those that are no longer whole."""
         if not self.split_paragraph:
             return len(kept)
+        text = document.text
         if self.words == "spacy":
-            return sum(map(count_sentences, lines))
-        counts = sentences_of_lines(document.view(unicode_words), document.text.splitlines(keepends=True))
+            if not text.isascii() and clean_text(text) is not text:
+                return sum(map(count_sentences, lines))
+            counts = spacy_sentences_of_lines(text, document.view(spacy_words), text.splitlines(keepends=True))
+        else:
+            counts = sentences_of_lines(document.view(unicode_words), text.splitlines(keepends=True))
         for number, line in changed:
-            counts[number] = len(split_unicode_sentences(line))
+            counts[number] = count_sentences(line) if self.words == "spacy" else len(split_unicode_sentences(line))
         return sum([counts[number] for number in kept])
 
     def _form(self, whole: str) -> tuple[str, Span | None]:

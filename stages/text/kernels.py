@@ -141,6 +141,34 @@ def sentences_between(bounds, starts, numbers, flags):
 
 
 @njit(cache=True, nogil=True)
+def line_sentences(bounds, offsets, gaps, chunks, start, count, word_of, flags):
+    """Return int32, shape (lines,): sentences in each line, by chunks; arguments as in `sentence_ends`.
+
+    Args:
+        bounds: int64, shape (lines + 1,): where lines begin and the last ends, in code points.
+    """
+    counts = np.ones(len(bounds) - 1, np.int32)
+    i = 0
+    for line in range(len(counts)):
+        ended = False
+        inside = False
+        while i < len(chunks) and offsets[i] < bounds[line + 1]:
+            if gaps[i] and ended and inside:
+                counts[line] += 1
+                ended = False
+            inside = True
+            for k in range(count[chunks[i]]):
+                flag = flags[word_of[start[chunks[i]] + k]]
+                if flag & 4:
+                    ended = True
+                elif ended and not flag & 8:
+                    counts[line] += 1
+                    ended = False
+            i += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def word_sentences(starts, numbers, length, flags):
     """Return int64: where each sentence but the last ends, by words alone; arguments as in `sentences_between`."""
     found: list = [np.int64(0) for _ in range(0)]

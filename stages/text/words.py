@@ -60,12 +60,17 @@ class Words:
 
 
 class _KnownWords(Words):
-    """Words by their numbers in a vocabulary of many texts."""
+    """Words by their numbers in a vocabulary of many texts.
 
-    __slots__ = ("vocabulary",)
+    Attributes:
+        chunks: the runs without white space and their numbers; None where the text was not split chunk by chunk.
+    """
 
-    def __init__(self, numbers: np.ndarray, vocabulary: Vocabulary):
+    __slots__ = ("chunks", "vocabulary")
+
+    def __init__(self, numbers: np.ndarray, vocabulary: Vocabulary, chunks: tuple[list[str], np.ndarray] | None = None):
         self.numbers = numbers
+        self.chunks = chunks
         self.vocabulary = vocabulary
         self.length, self.flags = vocabulary.length.array, vocabulary.flags.array
         self.hash, self.power = vocabulary.hash.array, vocabulary.power.array
@@ -125,14 +130,15 @@ class _Splitter:
             self._vocabulary = self._new()
         return self._vocabulary
 
-    def words(self, text: str) -> Words:
+    def words(self, text: str) -> _KnownWords:
         known = self.vocabulary()
-        return self._expanded(known.numbers(text.split()), known)
+        texts = text.split()
+        return self._expanded(texts, known.numbers(texts), known)
 
     @staticmethod
-    def _expanded(chunks: np.ndarray, known: Vocabulary) -> Words:
+    def _expanded(texts: list[str], chunks: np.ndarray, known: Vocabulary) -> _KnownWords:
         start, count = known.word_start.array, known.word_count.array
-        return _KnownWords(kernels.expand(chunks, start, count, known.word_of.array), known)
+        return _KnownWords(kernels.expand(chunks, start, count, known.word_of.array), known, (texts, chunks))
 
 
 class _SpacySplitter(_Splitter):
@@ -141,12 +147,12 @@ class _SpacySplitter(_Splitter):
     def _new(self) -> Vocabulary:
         return Vocabulary(self._split, spacy_split.edges)
 
-    def words(self, text: str) -> Words:
+    def words(self, text: str) -> _KnownWords:
         known = self.vocabulary()
         texts = text.split()
         chunks = known.numbers(texts)
         if not self.has_seam(texts, chunks, known):
-            return self._expanded(chunks, known)
+            return self._expanded(texts, chunks, known)
         if "\n" in text:  # a line break is a token, over which no special case reaches
             return _KnownWords(np.concatenate([self._line(line, known) for line in text.split("\n")]), known)
         return _KnownWords(self._line(text, known), known)
@@ -155,7 +161,7 @@ class _SpacySplitter(_Splitter):
         texts = line.split()
         chunks = known.numbers(texts)
         if not self.has_seam(texts, chunks, known) or any(map(spacy_split.is_endless, texts)):
-            return self._expanded(chunks, known).numbers
+            return self._expanded(texts, chunks, known).numbers
         tokens = [token for _, token in spacy_split.split_text(clean_text(line)) if not token.isspace()]
         return known.words_of(tokens)
 
@@ -170,7 +176,7 @@ _SPACY = _SpacySplitter(spacy_split.split_chunks)
 _WHITESPACE = _Splitter(lambda chunks: [(chunk,) for chunk in chunks])
 
 
-def spacy_words(text: str) -> Words:
+def spacy_words(text: str) -> _KnownWords:
     """Return the words of `text` as spaCy 3.8's blank English pipeline splits it; white space is no word.
 
     Runs of very many marks without white space, on which spaCy takes seconds, are one word (`spacy_split.MOST_WORK`).
@@ -222,10 +228,40 @@ def split_unicode_sentences(text: str) -> list[str]:
 
 def sentences_of_lines(words: ScannedWords, lines: Sequence[str]) -> list[int]:
     """Return how many sentences each of `lines` has, line breaks kept, that make up the text of `words`."""
+    counts = kernels.sentences_between(_bounds(lines), words.starts, words.numbers, words.flags)
+    return counts.tolist()  # type: ignore[no-any-return]
+
+
+def spacy_sentences_of_lines(text: str, words: _KnownWords, lines: Sequence[str]) -> list[int]:
+    """Return what `count_sentences` says of each of `lines`, white space around it left out, that make up `text`.
+
+    Args:
+        words: the `spacy_words` of `text`.
+        lines: with their line breaks.
+    """
+    if words.chunks is None:
+        return [count_sentences(line.strip()) for line in lines]
+    texts, chunks = words.chunks
+    known = words.vocabulary
+    offsets, ends = _places(texts, text)
+    counts = kernels.line_sentences(
+        _bounds(lines),
+        offsets,
+        _gaps(text, offsets, ends),
+        chunks,
+        known.word_start.array,
+        known.word_count.array,
+        known.word_of.array,
+        known.flags.array,
+    )
+    return counts.tolist()  # type: ignore[no-any-return]
+
+
+def _bounds(lines: Sequence[str]) -> np.ndarray:
+    """Return int64, shape (lines + 1,): where each of `lines` begins in their text, and where the last ends."""
     bounds = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)), out=bounds[1:])
-    counts: list[int] = kernels.sentences_between(bounds, words.starts, words.numbers, words.flags).tolist()
-    return counts
+    return bounds
 
 
 def _cut(text: str, ends: list[int]) -> list[str]:

@@ -14,6 +14,7 @@ from stages.text.vocabulary import Vocabulary
 from stages.text.words import (
     count_sentences,
     sentences_of_lines,
+    spacy_sentences_of_lines,
     spacy_words,
     split_sentences,
     split_unicode_sentences,
@@ -247,6 +248,14 @@ def test_unicode_sentences_end_at_the_marks_of_every_script():
     assert split_unicode_sentences("你好。我们走！") == ["你好。", "我们走！"]
     lines = ["One. Two.\n", "\n", "no end\n", "A! B? C"]
     assert sentences_of_lines(unicode_words("".join(lines)), lines) == [2, 1, 1, 3]
+
+
+@settings(max_examples=300, deadline=None)
+@given(published.texts.map(clean_text))
+def test_spacys_sentences_of_all_lines_are_those_of_each_alone(text):
+    lines = text.splitlines(keepends=True)
+    counts = spacy_sentences_of_lines(text, spacy_words(text), lines)
+    assert counts == [count_sentences(line.strip()) for line in lines]
 
 
 @settings(max_examples=200, deadline=None)
