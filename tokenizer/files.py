@@ -61,7 +61,7 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     Raises:
         UserError: a path matches nothing, or a file holds no text.
     """
-    files = list(dict.fromkeys(file for path in paths for file in _files(str(path))))
+    files = list(dict.fromkeys(file for path in paths for file in files_named(str(path))))
     if not files:
         raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
     columns = () if text_column == "text" else (("text", text_column),)
@@ -78,7 +78,8 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     return pieces
 
 
-def _files(path: str) -> list[str]:
+def files_named(path: str) -> list[str]:
+    """Return the files that `path` (a file, a folder, a glob or a URL) names, as absolute paths. Raises UserError for none."""
     if "://" in path:
         return [path]
     place = pathlib.Path(path)

@@ -281,6 +281,7 @@ class _Run:
             memory_bytes=limits.memory_bytes,
             text_characters=self.plan.recipe.ledger.text_characters,
             failed_share=limits.failed_share,
+            signals=self.plan.recipe.output.signals and makes and any(a.stage.measures for a in applied),
         )
 
     def _look(self, observer: Observer, seen: Records[Look], after: Standing, report: PassReport) -> Looked:
