@@ -14,7 +14,7 @@ from types import FrameType
 from pipeline.errors import AccountingError, UserError
 from pipeline.stage import installed_version
 
-COMMANDS = ("run", "inspect", "report", "clean", "stages", "tokenizer", "plan")
+COMMANDS = ("run", "inspect", "report", "clean", "stages", "tokenizer", "tokens", "batch", "plan")
 STOPS = ("SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
 
