@@ -114,8 +114,9 @@ def split_documents(documents: int, split: Sequence[float]) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _blend(weights, most, first, last, taken, path, sample):  # type: ignore[no-untyped-def]
-    for k in range(last):
+def _blend(weights, most, wanted, taken, path, sample):  # type: ignore[no-untyped-def]
+    at = 0
+    for k in range(wanted[-1] + 1 if len(wanted) else 0):
         amount = max(np.float64(k), 1.0)
         best = -1
         largest = 0.0
@@ -124,21 +125,22 @@ def _blend(weights, most, first, last, taken, path, sample):  # type: ignore[no-
             if taken[other] < most[other] and (best < 0 or error > largest):
                 largest = error
                 best = other
-        if k >= first:
-            path[k - first] = best
-            sample[k - first] = taken[best]
+        while at < len(wanted) and wanted[at] == k:
+            path[at] = best
+            sample[at] = taken[best]
+            at += 1
         taken[best] += 1
 
 
 def blended(
-    weights: Sequence[float], first: int, last: int, most: Sequence[int] | None = None
+    weights: Sequence[float], samples: np.ndarray, most: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return path and sample in it (int64 each) of samples `first` to `last` (not included) of a blend.
+    """Return path and sample in it (int64 each) of `samples` (int64, ascending) of a blend.
 
     Args:
         most: samples that each path has; None: no limit (``build_blending_indices``).
     """
-    path, sample = np.empty(last - first, np.int64), np.empty(last - first, np.int64)
+    path, sample = np.empty(len(samples), np.int64), np.empty(len(samples), np.int64)
     limits = np.full(len(weights), np.iinfo(np.int64).max) if most is None else np.array(most, np.int64)
-    _blend(np.array(weights, np.float64), limits, first, last, np.zeros(len(weights), np.int64), path, sample)
+    _blend(np.array(weights, np.float64), limits, samples, np.zeros(len(weights), np.int64), path, sample)
     return path, sample

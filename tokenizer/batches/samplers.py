@@ -45,15 +45,15 @@ class Sampler(Protocol):
         """Tokens that a sample reads."""
         ...
 
-    def pieces(self, first: int, last: int) -> Pieces:
-        """Return what samples `first` to `last` (not included) read; rows are counted from `first`."""
+    def pieces(self, samples: np.ndarray) -> Pieces:
+        """Return what `samples` (int64, ascending) read; rows are places in `samples`."""
         ...
 
 
-def _placed(part: int, lengths_ends: np.ndarray, rows: np.ndarray, starts: np.ndarray, count: int) -> Pieces:
-    """Return the pieces of ranges of `part` in the order of its file."""
-    row, place, offset, tokens = cut(lengths_ends, starts, np.full(len(starts), count, np.int64))
-    return Pieces(rows[row], np.full(len(row), part, np.int64), place, offset, tokens)
+def in_file(number: int, part: ShardPart, rows: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> Pieces:
+    """Return the pieces of ranges of part `number`, its documents in the order of its file."""
+    row, place, offset, tokens = cut(part.ends, starts, counts)
+    return Pieces(rows[row], np.full(len(row), number, np.int64), place, offset, tokens)
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,14 @@ class Sequential:
     def _ends(self) -> np.ndarray:
         return np.cumsum([part.file.tokens // self.sequence for part in self.parts])
 
-    def pieces(self, first: int, last: int) -> Pieces:
-        rows = np.arange(first, last, dtype=np.int64)
-        where = np.searchsorted(self._ends, rows, side="right")
+    def pieces(self, samples: np.ndarray) -> Pieces:
+        where = np.searchsorted(self._ends, samples, side="right")
         begins = np.concatenate([[0], self._ends])
         found = []
-        for part in np.unique(where).tolist():
-            mine = rows[where == part]
-            starts = (mine - begins[part]) * self.sequence
-            found.append(_placed(part, self.parts[part].ends, mine - first, starts, self.sequence))
+        for number in np.unique(where).tolist():
+            rows = np.flatnonzero(where == number)
+            starts = (samples[rows] - begins[number]) * self.sequence
+            found.append(in_file(number, self.parts[number], rows, starts, np.full(len(rows), self.sequence)))
         return Pieces.joined(found)
 
 
@@ -115,15 +114,16 @@ class NanoGpt:
     def _tokens(self) -> int:
         return sum(part.file.tokens for part in self.parts)
 
-    def pieces(self, first: int, last: int) -> Pieces:
-        starts = torch_randint(self._tokens - self.sequence, self.seed, self.drawn + first, last - first)
+    def pieces(self, samples: np.ndarray) -> Pieces:
+        low, high = (int(samples[0]), int(samples[-1])) if len(samples) else (0, -1)
+        drawn = torch_randint(self._tokens - self.sequence, self.seed, self.drawn + low, high - low + 1)
+        starts = drawn[samples - low]
         begins = np.cumsum([0, *(part.file.tokens for part in self.parts)])
         found = []
         for number, part in enumerate(self.parts):
             begin, end = np.maximum(starts, begins[number]), np.minimum(starts + self.reads, begins[number + 1])
             rows = np.flatnonzero(end > begin)
-            row, place, offset, tokens = cut(part.ends, begin[rows] - begins[number], (end - begin)[rows])
-            found.append(Pieces(rows[row], np.full(len(row), number, np.int64), place, offset, tokens))
+            found.append(in_file(number, part, rows, begin[rows] - begins[number], (end - begin)[rows]))
         return Pieces.joined(found)
 
 
@@ -211,17 +211,17 @@ class Megatron:
             samples = None
         return _path_order(self.parts[path], self.sequence, self.seed, samples, self.split)
 
-    def paths(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the data path of samples `first` to `last` (not included), and their number in it."""
+    def paths(self, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the data path of each of `samples`, and its number in it."""
         if len(self.parts) == 1 and self.weights is None:
-            return np.zeros(last - first, np.int64), np.arange(first, last, dtype=np.int64)
+            return np.zeros(len(samples), np.int64), samples
         if self.weights is not None:
-            return blended(normalized(self._shares), first, last)
+            return blended(normalized(self._shares), samples)
         most = self._one_epoch if self.asked is None else None  # Megatron without a size draws each sample once
-        return blended(normalized(self._one_epoch), first, last, most)
+        return blended(normalized(self._one_epoch), samples, most)
 
-    def pieces(self, first: int, last: int) -> Pieces:
-        path, sample = self.paths(first, last)
+    def pieces(self, samples: np.ndarray) -> Pieces:
+        path, sample = self.paths(samples)
         found = []
         for part in np.unique(path).tolist():
             order, rows = self._order(part), np.flatnonzero(path == part)

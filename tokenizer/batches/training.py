@@ -59,7 +59,7 @@ class Training:
         self.check(first, last)
         for step in range(first, last):
             start, end = self.samples(step, step + 1)
-            pieces = self.sampler.pieces(start, end)
+            pieces = self.sampler.pieces(np.arange(start, end))
             rows = self.rows(pieces, ("id", "url", "source")).to_pylist()
             bounds = np.searchsorted(pieces.row, np.arange(end - start + 1))
             tokens = pieces.tokens.tolist()

@@ -60,7 +60,7 @@ def test_a_split_leaves_the_last_documents_to_validation():
 
 def test_a_blend_of_three_is_that_of_blended_dataset_its_paths_over_several_epochs():
     weights = normalized(WEIGHTS)
-    path, sample = blended(normalized(weights), 0, 600)
+    path, sample = blended(normalized(weights), np.arange(600))
     assert np.array_equal(path, GOLDEN["blend_dataset"])
     assert np.array_equal(sample, GOLDEN["blend_sample"])
     for number, weight in enumerate(weights):
@@ -71,18 +71,18 @@ def test_a_blend_of_three_is_that_of_blended_dataset_its_paths_over_several_epoc
 
 def test_a_blend_without_weights_is_by_size_and_without_a_length_takes_every_sample_once():
     sizes = [epoch_samples(int(lengths_of(number).sum()), SEQUENCE) for number in range(3)]
-    path, sample = blended(normalized(sizes), 0, 200)
+    path, sample = blended(normalized(sizes), np.arange(200))
     assert np.array_equal(path, GOLDEN["unweighted_dataset"])
     assert np.array_equal(sample, GOLDEN["unweighted_sample"])
-    path, sample = blended(normalized(sizes), 0, sum(sizes), sizes)
+    path, sample = blended(normalized(sizes), np.arange(sum(sizes)), sizes)
     assert np.array_equal(path, GOLDEN["exhaustive_dataset"])
     assert np.array_equal(sample, GOLDEN["exhaustive_sample"])
 
 
-def test_a_window_of_a_blend_is_the_same_as_the_whole_cut():
-    whole = blended(WEIGHTS, 0, 300)
-    part = blended(WEIGHTS, 123, 300)
-    assert [column[123:].tolist() for column in whole] == [column.tolist() for column in part]
+def test_some_samples_of_a_blend_are_those_of_the_whole():
+    whole = blended(WEIGHTS, np.arange(300))
+    some = np.array([5, 123, 124, 299])
+    assert [column[some].tolist() for column in whole] == [column.tolist() for column in blended(WEIGHTS, some)]
 
 
 def test_a_ramp_takes_the_batches_of_megatrons_calculator():
