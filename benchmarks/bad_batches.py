@@ -56,7 +56,7 @@ def planted(kind: str, rows: list[tuple[str, str]], draw: random.Random) -> list
         head = some[0][:1000]
         return [head + "\n" + base64.b64encode(draw.randbytes(SIZE * 3 // 4)).decode()]
     if kind == "one language":
-        language, sentences = draw.choice(sorted(sentences_by_language().items()))
+        sentences = draw.choice([lines for _, lines in sorted(sentences_by_language().items())])
         draw.shuffle(sentences)
         texts = ["\n".join(sentences[k : k + 20]) for k in range(0, len(sentences), 20)]
         return _up_to(texts)
@@ -113,7 +113,9 @@ def main() -> None:
                 f"({time.process_time() - start:.1f} s)",
                 flush=True,
             )
-    print(f"first suspect is planted: {sum(found.values())} of {options.plantings} {dict(found)}; reasons {dict(named)}")
+    print(
+        f"first suspect is planted: {sum(found.values())} of {options.plantings} {dict(found)}; reasons {dict(named)}"
+    )
 
 
 def look(made: pathlib.Path, facts, at: int, number: int, options) -> tuple[str, str, int]:  # type: ignore[no-untyped-def]

@@ -67,9 +67,7 @@ def web_pages() -> dict[str, str]:
 def sentences_by_language() -> dict[str, list[str]]:
     """Return a thousand sentences of each of 75 languages, by language."""
     files = archive(data_folder() / "langid-lingua" / "language-testdata.tar.zst")
-    return {
-        pathlib.PurePath(name).stem: data.decode().splitlines() for name, data in files if "/sentences/" in name
-    }
+    return {pathlib.PurePath(name).stem: data.decode().splitlines() for name, data in files if "/sentences/" in name}
 
 
 def documents() -> dict[str, str]:

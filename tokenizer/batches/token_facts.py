@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -38,12 +39,12 @@ def token_facts(tokens: list[bytes | None]) -> np.ndarray:
     for number, token in enumerate(tokens):
         if token is None:
             continue
-        odd = 3 * token.count(b"\xef\xbf\xbd") + sum(b < 32 and b not in b"\t\n\r\f" or b == 127 for b in token)
+        odd = 3 * token.count(b"\xef\xbf\xbd") + sum((b < 32 and b not in b"\t\n\r\f") or b == 127 for b in token)
         letters = sum(b >= 128 or chr(b).isalpha() for b in token) - 3 * token.count(b"\xef\xbf\xbd")
         digits = sum(48 <= b <= 57 for b in token)
         spaces = sum(b in b" \t\n\r\f" for b in token)
         cased = [chr(b).isupper() for b in token if b < 128 and chr(b).isalpha()]
-        small_then_capital = sum(not a and b for a, b in zip(cased, cased[1:], strict=False))
+        small_then_capital = sum(not a and b for a, b in itertools.pairwise(cased))
         signs = len(token) - letters - digits - spaces - odd
         begins = token[:1].isspace()
         facts[number] = len(token), letters, digits, signs, odd, small_then_capital, begins
