@@ -41,12 +41,13 @@ class Piece:
 
     split: Split
 
-    def read(self, number: int = 0) -> Iterator[Batch | int]:
-        """Yield batches (columns id, source, language, text; shard `number`), and 1 for every unreadable record."""
+    def read(self, number: int = 0, columns: Sequence[pa.Field] = COLUMNS) -> Iterator[Batch | int]:
+        """Yield batches of `columns` (shard `number`), and 1 for every unreadable record."""
+        schema = pa.schema(columns)
         if self.split.format == _TEXT:
-            yield _whole_file(self.split.file, number)
+            yield _whole_file(self.split.file, number, schema)
             return
-        options = ReadOptions(pa.schema(COLUMNS), BATCH_BYTES, {}, RECORD_BYTES)
+        options = ReadOptions(schema, BATCH_BYTES, {}, RECORD_BYTES)
         for item in read_split(self.split, options):
             if isinstance(item, Batch):
                 item.shard = number
@@ -94,11 +95,12 @@ def files_named(path: str) -> list[str]:
     return [str(pathlib.Path(p).resolve()) for p in found]
 
 
-def _whole_file(file: InputFile, number: int) -> Batch:
+def _whole_file(file: InputFile, number: int, schema: pa.Schema) -> Batch:
     with open_input(file.path) as source:
         text = decoded(source.read())
-    row = {"id": [file.name], "source": [DEFAULT_SOURCE], "language": [None], "text": [text]}
-    return Batch(pa.RecordBatch.from_pydict(row, pa.schema(COLUMNS)), shard=number)
+    known = {"id": file.name, "source": DEFAULT_SOURCE, "text": text, "file": file.name, "offset": 0}
+    row = {name: [known.get(name)] for name in schema.names}
+    return Batch(pa.RecordBatch.from_pydict(row, schema), shard=number)
 
 
 def decoded(data: bytes) -> str:

@@ -25,6 +25,8 @@ COMMANDS = (
     "stages",
     "quality",
     "tokenizer",
+    "tokens",
+    "batch",
     "plan",
 )
 STOPS = ("SIGTERM", "SIGHUP")
