@@ -16,7 +16,21 @@ from pipeline.errors import AccountingError, UserError
 from pipeline.stage import installed_version
 from tokenmill.streams import safe_streams
 
-COMMANDS = ("run", "inspect", "report", "clean", "stages", "tokenizer", "plan")
+COMMANDS = (
+    "run",
+    "status",
+    "inspect",
+    "analyse",
+    "what-if",
+    "report",
+    "clean",
+    "stages",
+    "quality",
+    "tokenizer",
+    "tokens",
+    "batch",
+    "plan",
+)
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a run: workers first, finished shards kept. A second one ends it at once."""
 STOPPED = "tokenmill: stopped; finished shards are kept, run the same command to go on"
@@ -39,7 +53,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tokenmill {installed_version('tokenmill')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS if only is None else (only,):
-        importlib.import_module(f"tokenmill.commands.{name}").add_parser(commands)
+        importlib.import_module(f"tokenmill.commands.{name.replace('-', '_')}").add_parser(commands)
     return parser
 
 

@@ -32,7 +32,7 @@ def checked(stage: MapStage, given: Batch, outcome: Outcome) -> Outcome:
         TypeError, ValueError: it is not made as the contract says.
     """
     if not isinstance(outcome, Outcome) or not isinstance(outcome.kept, Batch):
-        raise TypeError(f"{stage.label} answered a {type(outcome).__name__}; apply answers Outcome(kept, removed)")
+        raise TypeError(f"{stage.counted_as} answered a {type(outcome).__name__}; apply answers Outcome(kept, removed)")
     for removal in outcome.removed:
         _check_removal(stage, removal, len(given))
     gone = [operator.index(removal.row) for removal in outcome.removed if removal.kind != "span"]
@@ -44,7 +44,7 @@ def checked(stage: MapStage, given: Batch, outcome: Outcome) -> Outcome:
     )
     if wrong:
         raise Unaccounted(
-            f"stage {stage.label} lost documents, doubled or reordered them: given {len(given)}, kept {len(kept)}, "
+            f"stage {stage.counted_as} lost documents, doubled or reordered them: given {len(given)}, kept {len(kept)}, "
             f"removed {len(gone)}"
         )
     if kept is not given:
@@ -56,22 +56,22 @@ def checked(stage: MapStage, given: Batch, outcome: Outcome) -> Outcome:
 def _check_removal(stage: MapStage, removal: Removal, rows: int) -> None:
     """Raise unless the ledger can hold `removal`."""
     if not isinstance(removal, Removal) or not isinstance(removal.rule, str) or not removal.rule:
-        raise TypeError(f"{stage.label} removed something without a rule: {removal!r:.200}")
+        raise TypeError(f"{stage.counted_as} removed something without a rule: {removal!r:.200}")
     if removal.kind not in KINDS:
-        raise TypeError(f"{stage.label} removed a {removal.kind!r}; kinds are {', '.join(KINDS)}")
+        raise TypeError(f"{stage.counted_as} removed a {removal.kind!r}; kinds are {', '.join(KINDS)}")
     if not 0 <= operator.index(removal.row) < rows:
-        raise Unaccounted(f"stage {stage.label} removed row {removal.row} of a batch of {rows}")
+        raise Unaccounted(f"stage {stage.counted_as} removed row {removal.row} of a batch of {rows}")
     for name in ("value", "threshold"):
         value = getattr(removal, name)
         if value is not None and not isinstance(value, float):
             if not isinstance(value, (int, np.integer, np.floating)):
                 raise TypeError(
-                    f"{stage.label}: {name} of rule {removal.rule!r} is a {type(value).__name__}, no number"
+                    f"{stage.counted_as}: {name} of rule {removal.rule!r} is a {type(value).__name__}, no number"
                 )
             float(value)  # an integer may be larger than any
     texts: Sequence[Any] = (removal.detail, removal.text or "", removal.partner_id or "")
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError(f"{stage.label}: detail and text of rule {removal.rule!r} must be texts")
+        raise TypeError(f"{stage.counted_as}: detail and text of rule {removal.rule!r} must be texts")
 
 
 def _check_columns(stage: MapStage, given: Batch, kept: Batch) -> None:
@@ -85,7 +85,7 @@ def _check_columns(stage: MapStage, given: Batch, kept: Batch) -> None:
         more, less = sorted(set(found) - set(types)), sorted(set(types) - set(found))
         said = [f"column {name} is not among those it adds" for name in more]
         said += [f"column {name} is gone and not among those it removes" for name in less]
-        raise ValueError(f"{stage.label}: {'; '.join(said) or 'a column is there twice'}")
+        raise ValueError(f"{stage.counted_as}: {'; '.join(said) or 'a column is there twice'}")
     for name, column in zip(found, kept.data.columns, strict=True):
         if column.type != types[name]:
             column.cast(types[name])
@@ -102,7 +102,7 @@ def _check_identity(stage: MapStage, given: Batch, kept: Batch, gone: np.ndarray
         if len(gone):
             before = before.take(left)
         if not before.equals(kept.data.column(name)):
-            raise Unaccounted(f"stage {stage.label} exchanged documents for others, or changed their {name}")
+            raise Unaccounted(f"stage {stage.counted_as} exchanged documents for others, or changed their {name}")
 
 
 def seen_well(stage: CorpusStage, given: Batch, table: pa.Table, schema: pa.Schema | None) -> pa.Table:
@@ -115,16 +115,16 @@ def seen_well(stage: CorpusStage, given: Batch, table: pa.Table, schema: pa.Sche
         ValueError: it names positions that it was not given.
     """
     if not isinstance(table, pa.Table):
-        raise TypeError(f"{stage.label} observed a {type(table).__name__}; observe answers an Arrow table")
+        raise TypeError(f"{stage.counted_as} observed a {type(table).__name__}; observe answers an Arrow table")
     if schema is not None and not _alike(table.schema, schema):
-        raise TypeError(f"{stage.label} observed other columns than of other documents: {_said(table.schema)}")
+        raise TypeError(f"{stage.counted_as} observed other columns than of other documents: {_said(table.schema)}")
     at = table.schema.get_field_index("position")
     if at >= 0 and table.num_rows:
         column = table.column(at)
         if not pa.types.is_integer(column.type) or column.null_count:
-            raise ValueError(f"{stage.label}: column position of its observation must be batch.positions")
+            raise ValueError(f"{stage.counted_as}: column position of its observation must be batch.positions")
         if not pc.all(pc.is_in(column, pa.array(given.positions, column.type))).as_py():
-            raise ValueError(f"{stage.label} observed documents that it was not given")
+            raise ValueError(f"{stage.counted_as} observed documents that it was not given")
     return table
 
 

@@ -46,34 +46,45 @@ def apply_stage(stage: MapStage, batch: Batch, *, care: Care | None = None) -> O
         return _applied(stage, batch)
     kept: list[Batch] = []
     removed: list[Removal] = []
+    signals = _unmeasured(stage, batch)
     for rows, answer in by_parts(batch.numbers.tolist(), lambda rows: _packed(stage, batch.select(rows)), care):
         if isinstance(answer, Fate):
             removed.append(Removal(rows.start, answer.rule, "failed", detail=answer.detail))
             continue
-        data, numbers, gone = answer
+        data, numbers, gone, measured = answer
         part = batch.select(rows)
+        if signals is not None and measured is not None:
+            signals[rows.start : rows.stop] = measured
         kept.append(part if data is None else part.remade(_unpacked(data), numbers))
         removed += [replace(removal, row=removal.row + rows.start) for removal in gone]
-    return Outcome(_joined(kept) if kept else _none_kept(stage, batch), removed)
+    return Outcome(_joined(kept) if kept else _none_kept(stage, batch), removed, signals)
 
 
-def _packed(stage: MapStage, part: Batch) -> tuple[bytes | None, np.ndarray, list[Removal]]:
+def _unmeasured(stage: MapStage, batch: Batch) -> np.ndarray | None:
+    """Return the signals of a batch before any is known."""
+    return np.full((len(batch), len(stage.measures)), np.nan) if stage.measures else None
+
+
+def _packed(stage: MapStage, part: Batch) -> tuple[bytes | None, np.ndarray, list[Removal], np.ndarray | None]:
     """Return what `stage` makes of `part` as a child can send it: no data where all is kept as it is."""
     outcome = _applied(stage, part)
     same = outcome.kept is part
-    return None if same else _ipc(outcome.kept.data), outcome.kept.numbers, outcome.removed
+    return None if same else _ipc(outcome.kept.data), outcome.kept.numbers, outcome.removed, outcome.signals
 
 
 def _applied(stage: MapStage, batch: Batch) -> Outcome:
     """Return what `stage` makes of `batch`; of one that raises, by halves, down to the documents at fault."""
     kept: list[Batch] = []
     removed: list[Removal] = []
+    signals = _unmeasured(stage, batch)
 
     def one(rows: range) -> None:
         part = batch if len(rows) == len(batch) else batch.select(rows)
         guard.working_on(int(part.numbers[0]) if len(part) else NOTHING, len(part), batch=len(part) != 1)
         outcome = checked(stage, part, stage.apply(part))
         kept.append(outcome.kept)
+        if signals is not None and outcome.signals is not None:
+            signals[rows.start : rows.stop] = outcome.signals
         removed.extend(replace(r, row=r.row + rows.start) if rows.start else r for r in outcome.removed)
 
     fault = _by_halves(one, len(batch), lambda row, error: removed.append(failure(row, error)))
@@ -82,8 +93,8 @@ def _applied(stage: MapStage, batch: Batch) -> Outcome:
         if failed == 0 or (failed == len(batch) >= ENOUGH):
             raise AccountingError(str(fault)) from fault
     if len(kept) == 1:
-        return Outcome(kept[0], removed)
-    return Outcome(_joined(kept) if kept else _none_kept(stage, batch), removed)
+        return Outcome(kept[0], removed, signals)
+    return Outcome(_joined(kept) if kept else _none_kept(stage, batch), removed, signals)
 
 
 def _by_halves(
