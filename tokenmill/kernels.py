@@ -7,8 +7,6 @@ each worker for itself, which takes longer than a small run.
 from __future__ import annotations
 
 import json
-import pathlib
-import tempfile
 import time
 
 from pipeline.readers.encodings import decode
@@ -16,6 +14,7 @@ from pipeline.readers.labels import MULTIBYTE
 from pipeline.recipe import build_recipe
 from pipeline.run.drive import execute
 from pipeline.run.folder import local_folder
+from pipeline.storage import temporary_folder
 from tokenizer.warm import warm_up
 from tokenmill.tables import assemble
 
@@ -49,8 +48,7 @@ STAGES = [
 def compile_kernels() -> float:
     """Run all stages on a few texts in one worker and return the seconds it took."""
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+    with temporary_folder() as folder:
         texts = ["".join(SENTENCES), "".join(SENTENCES[:29]), "".join(SENTENCES[5:20]) + ITEM, UNSPACED]
         (folder / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
         (folder / "item.jsonl").write_text(

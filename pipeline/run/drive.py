@@ -35,6 +35,8 @@ from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
 from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
+MOST_WORKERS = 4096
+"""Processes of one machine, none of which has anything to do where tasks are fewer."""
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
 
@@ -66,6 +68,8 @@ def execute(
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
         AccountingError: a pass does not balance.
     """
+    if executor is None and workers > MOST_WORKERS:
+        raise UserError(f"{workers:,} workers are beyond reason: give no more than {MOST_WORKERS:,}")
     with lease(out):
         roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
