@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import InputError, RecipeError
+from pipeline.input_names import without_places
 from pipeline.prints import prints_aside
 from pipeline.readers import InputFile
 from pipeline.registry import did_you_mean, stage_class
@@ -64,6 +65,9 @@ class OutputOptions:
 
     shard_bytes: int = 256_000_000
     """Text in one file of ``data/``, about."""
+    absolute_paths: bool = False
+    """Call inputs elsewhere than below the recipe by their absolute paths in ``data/``, ledger and report, not by their last
+    parts."""
     signals: bool = True
     """Write what stages measure of every document, kept or not, into ``signals/``: what-if, and analyse on a run, read it. A
     document that a rule set drops is then still measured by the rule sets that follow it directly."""
@@ -128,14 +132,16 @@ def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: s
     stage_tables = table.get("stage", [])
     if not isinstance(stage_tables, list):
         raise RecipeError("stage", "write each stage as [[stage]] (two brackets)")
+    output = _options(OutputOptions, table.get("output", {}), "output")
+    inputs = _inputs(table.get("input"), folder)
     return Recipe(
         name=name,
         folder=folder,
-        inputs=_inputs(table.get("input"), folder),
+        inputs=inputs if output.absolute_paths else without_places(inputs),
         stages=tuple(build_stage(t, folder, f"stages[{i}]") for i, t in enumerate(stage_tables)),
         limits=_options(Limits, table.get("limits", {}), "limits"),
         ledger=_options(LedgerOptions, table.get("ledger", {}), "ledger"),
-        output=_options(OutputOptions, table.get("output", {}), "output"),
+        output=output,
         tables={key: dict(table[key]) for key in ("tokenizer", "report", "plan") if key in table},
         resolved=dict(table),
     )
