@@ -36,12 +36,19 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Split:
-    """A piece of an input file: bytes `start` to `end`, or row groups `start` to `end` of a Parquet file."""
+    """A piece of an input file: bytes `start` to `end`, or row groups `start` to `end` of a Parquet file.
+
+    Attributes:
+        until: number of the first document of the piece that is not read any more; None reads all.
+        size: about its bytes as stored.
+    """
 
     file: InputFile
     format: str
     start: int
     end: int
+    until: int | None = None
+    size: int = 0
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def detect_format(file: InputFile) -> str:
             raise InputError(f"{file.name} is a zip archive, which is not read: unpack it and name its files")
         compression = compression_of(magic)
         head = first_bytes(source, compression, _HEAD)
-        kind = _kind_of(head) or _kind_by_name(file.name)
+        kind = _kind_of(head) or kind_by_name(file.name)
         if kind in ("warc", "arc") and _holds_texts(open_feed(source, compression), kind):
             kind = "wet"
     if kind in (None, "jsonl") and _ONE_VALUE.match(head):
@@ -68,7 +68,8 @@ def _kind_of(head: bytes) -> str | None:
     return "jsonl" if re.match(rb'\{\s*["}]', start) else None
 
 
-def _kind_by_name(name: str) -> str | None:
+def kind_by_name(name: str) -> str | None:
+    """Return what a file of this name should be, None where its ending says nothing."""
     name = name.lower()
     for _ in range(2):
         stem, dot, ending = name.rpartition(".")
@@ -110,14 +111,15 @@ def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:
     if kind == "empty":
         return []
     if kind == "parquet":
-        return [Split(file, kind, start, end) for start, end in _row_groups(file, split_bytes)]
+        return [Split(file, kind, start, end, size=size) for start, end, size in _row_groups(file, split_bytes)]
     with open_input(file.path) as source:
         size = source.seek(0, 2)
         base, _, compression = kind.partition(".")
         whole = compression != "" and not (base != "jsonl" and compression == "gz" and _member_a_record(source, base))
     if whole:
-        return [Split(file, kind, 0, size)]
-    return [Split(file, kind, at, min(at + split_bytes, size)) for at in range(0, size, max(1, split_bytes))]
+        return [Split(file, kind, 0, size, size=size)]
+    ends = [(at, min(at + split_bytes, size)) for at in range(0, size, max(1, split_bytes))]
+    return [Split(file, kind, start, end, size=end - start) for start, end in ends]
 
 
 def _member_a_record(source: BinaryIO, kind: str) -> bool:
@@ -132,7 +134,7 @@ def _member_a_record(source: BinaryIO, kind: str) -> bool:
     return stream.place()[1] == 0
 
 
-def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int]]:
+def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int, int]]:
     with open_input(file.path) as source:
         about = open_parquet(file, source).metadata
         start, total = 0, 0
@@ -140,11 +142,11 @@ def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int]]:
             row_group = about.row_group(group)
             size = sum(row_group.column(c).total_compressed_size for c in range(row_group.num_columns))
             if group > start and total + size > split_bytes:
-                yield start, group
+                yield start, group, total
                 start, total = group, 0
             total += size
         if start < about.num_row_groups:
-            yield start, about.num_row_groups
+            yield start, about.num_row_groups, total
 
 
 def carried_fields(file: InputFile) -> pa.Schema:

@@ -110,6 +110,7 @@ def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSp
 def _name(split: Split, mark: str) -> str:
     file = split.file
     columns = [list(pair) for pair in file.columns]
-    key = digest_of([file.name, file.source, columns, split.format, split.start, split.end, mark])[:12]
+    end = [split.end] if split.until is None else [split.end, split.until]
+    key = digest_of([file.name, file.source, columns, split.format, split.start, *end, mark])[:12]
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-")
     return f"part-{stem or 'input'}-{key}"

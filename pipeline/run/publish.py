@@ -27,7 +27,7 @@ from pipeline.run.progress import Progress
 from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of, installed_version
 from pipeline.storage import Folder
-from pipeline.worker.gather import GatherTask, gather
+from pipeline.worker.gather import Form, GatherTask, gather
 
 NEXT = ".next"
 FILE_FORMAT = 1
@@ -136,9 +136,9 @@ def publish(
             return finished
     _gather_corpus(finished, publication, run, progress, beside)
     publication.put("recipe.toml", tomli_w.dumps(dict(plan.recipe.resolved)).encode())
-    publication.put_json("summary.json", finished.summary.as_dict())
     if finish is not None:
         finish(finished, publication)
+    publication.put_json("summary.json", finished.summary.as_dict())
     manifest.files = dict(sorted(publication.files.items()))
     out.put_json(f"{NEXT}/{MANIFEST}", asdict(manifest))
     roll_forward(out)
@@ -185,7 +185,9 @@ def _gather_corpus(
     tasks: list[tuple[str, GatherTask]] = []
     for task, made_from in _files(finished, publication.out, beside):
         standing = publication.stands(made_from)
-        if standing and standing[0].startswith(f"{DATA}/{task.file}") and publication.before is not None:
+        numbered = tuple(f"{task.file}{behind}" for behind in ".-")
+        same = all(name.rpartition("/")[2].startswith(numbered) for name in standing)
+        if standing and same and publication.before is not None:
             publication.files.update({name: publication.before.files[name] for name in standing})
         else:
             sources[task.file] = made_from
@@ -199,7 +201,8 @@ def _gather_corpus(
 
 def _files(finished: Finished, out: Folder, beside: Mapping[str, str]) -> Iterator[tuple[GatherTask, str]]:
     """Yield the files that the corpus becomes, each a run of neighbouring shards, and what stands for its content."""
-    standing, size = finished.standing, finished.plan.recipe.output.shard_bytes
+    standing, output = finished.standing, finished.plan.recipe.output
+    size, form = output.shard_bytes, Form(output.format, output.columns, output.partition_by)
     runs: list[list[int]] = []
     total = 0
     for number, brief in enumerate(standing.briefs):
@@ -218,8 +221,9 @@ def _files(finished: Finished, out: Folder, beside: Mapping[str, str]) -> Iterat
     for place, numbers in enumerate(runs):
         shards = tuple((standing.names[n], standing.stand(n)) for n in numbers)
         outcomes = [[name, stand.outcome] for name, stand in shards]
-        made_from = digest_of([FILE_FORMAT, size, several, schema, outcomes, looked])
-        task = GatherTask(shards, folders, standing.schema, out / NEXT, f"part-{place:0{width}d}", size, several)
+        shape = [] if form == Form() else [asdict(form)]
+        made_from = digest_of([FILE_FORMAT, size, several, schema, outcomes, looked, *shape])
+        task = GatherTask(shards, folders, standing.schema, out / NEXT, f"part-{place:0{width}d}", size, several, form)
         yield task, made_from
 
 

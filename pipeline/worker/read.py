@@ -15,6 +15,7 @@ from pipeline.readers import Item, Mark, ReadOptions, read_split
 from pipeline.storage import Folder
 from pipeline.tally import READ
 from pipeline.worker.task import ShardTask, Stand
+from pipeline.worker.tryout import tried
 
 
 def read_task(task: ShardTask) -> Iterator[Item]:
@@ -29,7 +30,7 @@ def read_task(task: ShardTask) -> Iterator[Item]:
     skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
     options = ReadOptions(task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes)
     passed = task.first == 0
-    for item in read_split(task.split, options):
+    for item in tried(read_split(task.split, options), task.split.until, task.work.sample, task.split.file.name):
         if passed:
             yield item
         elif isinstance(item, Mark) and item.number >= task.first:

@@ -53,6 +53,7 @@ class PassWork:
         shards: the corpus that decisions applied here speak of.
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
         failed_share: a task in which more than this share fails ends the run.
+        sample: share of the documents of the input that is read.
     """
 
     stages: tuple[Applied, ...]
@@ -68,6 +69,7 @@ class PassWork:
     memory_bytes: int
     text_characters: int
     failed_share: float
+    sample: float = 1.0
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.run.accounts import partner_url, read_ledger
 from pipeline.run.folder import local_folder, must_exist, read_unfinished
-from tokenmill.report.funnel import table
+from tokenmill.terminal import table
 
 
 def add_parser(commands: Any) -> None:
