@@ -224,6 +224,9 @@ def _allowed(hint: Any) -> list[Any]:
 PLAIN_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", type(None): "nothing"}
 
 
+_UNIONS = (typing.Union, types.UnionType)
+
+
 def in_words(hint: Any) -> str:
     """Return what a value of type `hint` is called in a recipe.
 
@@ -235,12 +238,16 @@ def in_words(hint: Any) -> str:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return "one of " + ", ".join(str(word) or '""' for word in arguments)
-    if origin in (typing.Union, types.UnionType):
+    if origin in _UNIONS:
         return " or ".join(in_words(part) for part in arguments if part is not type(None))
+    if origin is tuple and arguments[-1:] == (Ellipsis,) and typing.get_origin(arguments[0]) in _UNIONS:
+        return "a list, each " + in_words(arguments[0])
     if origin is tuple and arguments[-1:] == (Ellipsis,):
         return f"a list of {_several(in_words(arguments[0]))}"
     if origin is tuple:
         return "a list of " + " and ".join(in_words(part) for part in arguments)
+    if origin is dict and arguments[1] is Any:
+        return "a table"
     if origin is dict:
         return f"a table whose values are {_several(in_words(arguments[1]))}"
     return "a table" if hint is dict else str(getattr(hint, "__name__", hint))

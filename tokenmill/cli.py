@@ -17,7 +17,7 @@ from pipeline.registry import did_you_mean
 from pipeline.stage import installed_version
 from tokenmill.terminal import visible
 
-COMMANDS = ("init", "run", "show", "inspect", "report", "clean", "stages", "tokenizer", "plan")
+COMMANDS = ("init", "run", "show", "inspect", "report", "clean", "stages", "tokenizer", "plan", "completion")
 STOPS = ("SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
 
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"there is no command {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}; `tokenmill` lists them"
             )
         parser = build_parser(only)
-        given = parser.parse_args(arguments)
+        given = parser.parse_args(arguments, argparse.Namespace(build_parser=build_parser))
         if given.command is None:
             parser.print_help()
             return 2
