@@ -111,6 +111,7 @@ class _Run:
             applied = _all_applied(step, looked, decided)
             if standing is not None and not applied and not step.observes:
                 self.reports[-1].decided += decided  # they change nothing: there is nothing to read
+                looked = []
                 continue
             chain, folder = _follow(chain, step, applied, standing)
             bring_back(self.out, folder)
@@ -120,7 +121,8 @@ class _Run:
         summary.faults = dict(self.faults)
         made = {label: decision for label, decision in self.decided.items() if label not in self.faults}
         finished = Finished(self.plan, self.out, summary, standing, made, self.looked, chain)
-        return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, self.beside)
+        beside = {place: label for place, label in self.beside.items() if label in self.looked}
+        return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, beside)
 
     def forecast(self) -> list[Forecast]:
         """Return what stands of each pass, as far as that can be told without working. Nothing is written."""
