@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -189,7 +190,7 @@ class TryOut:
         """Return how the first `LOOK` documents go through `stages`, as a recipe has them; passes are made once."""
         place = pathlib.Path(self._folder.name)
         paths = [
-            {"path": file.path, "columns": dict(file.columns)} if file.columns else {"path": file.path}
+            {"path": typed(file.path), "columns": dict(file.columns)} if file.columns else {"path": typed(file.path)}
             for file in self._inputs
         ]
         table = {
@@ -208,6 +209,11 @@ class TryOut:
             summary.read, summary.kept, summary.failed, summary.bytes_in, summary.bytes_out,
             dict(languages.most_common()), dropped,
         )  # fmt: skip
+
+
+def typed(path: str) -> str:
+    """Return `path` as TOML can hold it: a byte that is no UTF-8 becomes ``?``, which matches it."""
+    return re.sub("[\udc80-\udcff]", "?", path)
 
 
 def _batches(folder: pathlib.Path) -> Iterator[pa.RecordBatch]:

@@ -19,7 +19,7 @@ from pipeline.paths import PathFault, find_files, identity_of
 from pipeline.readers import InputFile
 from pipeline.readers.formats import kind_by_name
 from tokenmill.recipes import recipe_names, recipe_text
-from tokenmill.survey import LOOK, Kind, Survey, Tried, TryOut, survey
+from tokenmill.survey import LOOK, Kind, Survey, Tried, TryOut, survey, typed
 from tokenmill.terminal import lines, visible
 
 SHOWN = 8
@@ -156,10 +156,8 @@ def patterns_of(found: Survey) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
 
 
 def _typed(file: InputFile) -> str:
-    """Return the path of `file` as TOML can hold it: a byte that is no UTF-8 becomes ``?``."""
-    if file.path.isascii() or not re.search("[\udc80-\udcff]", file.path):
-        return file.name
-    return re.sub("[\udc80-\udcff]", "?", file.path)
+    path = typed(file.path)
+    return file.name if path == file.path else path
 
 
 def _ending(name: str) -> str:
