@@ -14,6 +14,7 @@ from typing import Any
 from pipeline.corpus_stage import CorpusStage
 from pipeline.errors import UserError
 from pipeline.registry import stage_class, stage_names
+from tokenmill.terminal import lines
 
 
 def add_parser(commands: Any) -> None:
@@ -31,10 +32,10 @@ def run(given: argparse.Namespace) -> int:
         if given.json:
             print(json.dumps(described, indent=1))
         else:
-            print(listing(described))
+            print(lines(listing(described)))
         return 0
     one = describe(given.name)
-    print(json.dumps(one, indent=1) if given.json else page(one))
+    print(json.dumps(one, indent=1) if given.json else lines(page(one)))
     return 0
 
 
