@@ -114,6 +114,8 @@ class Stage:
         adds: columns it adds, with their types.
         removes: columns that it takes away.
         preload: modules, beside its own, that are imported once for all workers instead of by each.
+        shares_load: what `load` leaves in memory is good in forks too (no threads, no open files): it is done once
+            for all workers.
         libraries: distributions whose installed version decides what the stage makes of a document; belongs to the
             fingerprint, so that an upgrade never mixes with what was made before.
     """
@@ -125,6 +127,7 @@ class Stage:
     needs: ClassVar[tuple[str, ...]] = ("text",)
     removes: ClassVar[tuple[str, ...]] = ()
     preload: ClassVar[tuple[str, ...]] = ()
+    shares_load: ClassVar[bool] = False
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -145,7 +148,7 @@ class Stage:
         return {}
 
     def load(self) -> None:
-        """Load models, indexes and compiled code. Called once in each worker before its first document: what it raises
+        """Load models, indexes and compiled code. Called once in each worker, or once for all of them, before the first document: what it raises
         is a fault of the environment and ends the run, never a document's."""
 
     def identity(self) -> dict[str, Any]:

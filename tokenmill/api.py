@@ -36,6 +36,7 @@ from pipeline.run.progress import Progress, Silent
 from pipeline.stage import Stage, StageFault
 from pipeline.storage import Folder
 from stages.custom.function import FunctionStage
+from tokenizer.counting.budget import TokenBudget
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
@@ -97,7 +98,7 @@ class Run:
 
     folder: pathlib.Path | str
     summary: Summary
-    budget: dict[str, Any] | None
+    budget: TokenBudget | None
     unchanged: bool
     faults: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,6 +1,6 @@
 """What every executor promises: tasks in, one result each out, and who is to blame where there is none.
 
-An executor is one function, ``run(function, tasks, *, workers, limits, revise, on_look, preload)``, that yields
+An executor is one function, ``run(function, tasks, *, workers, limits, revise, on_look, preload, loads)``, that yields
 a `Result` for each task as they end, in any order. Retries are ours, never those of whatever runs the tasks.
 
 Faults have owners. What a stage does to a document is the document's, and `revise` says what to try after it.
@@ -87,6 +87,8 @@ class WorkerDied(UserError):
 
 Task = tuple[Any, Any]
 """A key and the argument that the function is called with."""
+Load = Callable[[], Any]
+"""A call that leaves in the process what every task needs: models, tables, compiled code."""
 
 
 def no_revision(argument: Any, death: Death) -> Any:
@@ -107,6 +109,7 @@ class Executor(Protocol):
         revise: Callable[[Any, Death], Any] = no_revision,
         on_look: Callable[[Mapping[Any, int]], None] | None = None,
         preload: Iterable[str] = (),
+        loads: Iterable[Load] = (),
     ) -> Iterator[Result]:
         """Yield a Result for each task, as they end.
 
@@ -118,5 +121,7 @@ class Executor(Protocol):
                 the same again.
             on_look: told now and then the number of the document that each task in work is at.
             preload: modules that every worker needs.
+            loads: calls that fill a worker's memory with what it needs; where workers are forks, made once for all.
+                What they raise is told by the task that needs it.
         """
         ...

@@ -18,7 +18,7 @@ import cloudpickle
 import psutil
 
 from pipeline.errors import EnvironmentFault
-from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, WorkerLimits
+from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, Load, WorkerLimits
 from pipeline.executors.forks import SETTINGS, Forks, Lost
 from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import BROKEN, READY
@@ -41,7 +41,8 @@ class Crew:
     function: Callable[[Any], Any]
     workers: int
     limits: WorkerLimits
-    preload: Sequence[str]
+    preload: Sequence[str] = ()
+    loads: Sequence[Load] = ()
     forks: Forks | None = None
     looked: bool = False  # memory and progress were looked at in the last `wait`
     _alive: set[int] = field(default_factory=set)
@@ -128,7 +129,7 @@ class Crew:
     def _connect(self) -> None:
         if self.forks is None:
             self._board = Board(self.workers)
-            self.forks = Forks(self._board.fileno(), [*self.preload, *_modules_of(self.function)])
+            self.forks = Forks(self._board.fileno(), [*self.preload, *_modules_of(self.function)], self.loads)
             self._selector.register(self.forks.channel, selectors.EVENT_READ, None)
             shared = {
                 "function": self._packed(self.function),

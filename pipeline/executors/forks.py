@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import pickle
 import select
 import signal
 import socket
@@ -19,6 +20,7 @@ from typing import Any
 
 from pipeline.errors import EnvironmentFault
 from pipeline.executors import channel
+from pipeline.executors.contract import Load
 
 SETTINGS = {
     # one thread a worker, for workers are as many as cores
@@ -66,10 +68,10 @@ _server: _Server | None = None
 _lock = threading.Lock()
 
 
-def start_fork_server(preload: Iterable[str]) -> None:
-    """Start the fork server, if none runs, and let it import `preload` while we go on."""
+def start_fork_server(preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
+    """Start the fork server, if none runs, and let it import `preload` and make the calls `loads` while we go on."""
     with _lock:
-        _running().ask(_modules(preload))
+        _running().ask(_request(preload, loads))
 
 
 def _running() -> _Server:
@@ -156,9 +158,9 @@ def _here() -> set[str]:
     return found
 
 
-def _modules(preload: Iterable[str]) -> dict[str, Any]:
-    """Return the request to import `preload`, with the loaded top-level modules that the server may not find: those
-    that lie in the working directory or beside the script."""
+def _request(preload: Iterable[str], loads: Iterable[Load]) -> dict[str, Any]:
+    """Return the request to import `preload` and call `loads`, with the loaded top-level modules that the server may
+    not find: those that lie in the working directory or beside the script."""
     here = tuple(folder.rstrip(os.sep) + os.sep for folder in _here())
     outside = tuple(
         os.path.realpath(folder) + os.sep
@@ -173,7 +175,8 @@ def _modules(preload: Iterable[str]) -> dict[str, Any]:
             place = os.path.realpath(place)
             if place.startswith(here) and not place.startswith(outside):
                 find[name] = place
-    return {"preload": [name for name in dict.fromkeys(preload) if name != "__main__"], "find": find}
+    modules = [name for name in dict.fromkeys(preload) if name != "__main__"]
+    return {"preload": modules, "find": find, "loads": [pickle.dumps(load).hex() for load in loads]}
 
 
 class Lost(Exception):
@@ -186,12 +189,13 @@ class Forks:
     Args:
         board: the file descriptor of the map that they write to.
         preload: modules to import before the first fork.
+        loads: calls to make before the first fork.
     Raises:
         EnvironmentFault: a module cannot be imported, or the server dies of it.
     """
 
-    def __init__(self, board: int, preload: Iterable[str]) -> None:
-        request = _modules(preload)
+    def __init__(self, board: int, preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
+        request = _request(preload, loads)
         self._last = ""
         for attempt in range(STARTS):
             self.channel = self._attach(board)

@@ -19,6 +19,7 @@ from pipeline.executors.contract import (
     OUTSIDE_ATTEMPTS,
     Death,
     Executor,
+    Load,
     Result,
     Task,
     WorkerDied,
@@ -43,22 +44,23 @@ def run_local(
     revise: Callable[[Any, Death], Any] = no_revision,
     on_look: Callable[[Mapping[Any, int]], None] | None = None,
     preload: Iterable[str] = (),
+    loads: Iterable[Load] = (),
 ) -> Iterator[Result]:
     """Yield a Result for each task, as they end, run by child processes of this machine; see `contract.Executor`.
 
     Raises:
         EnvironmentFault: workers cannot start: a module cannot be imported, or they die before they take a task.
     """
-    with Crew(function, workers, limits or WorkerLimits(), list(preload)) as crew:
+    with Crew(function, workers, limits or WorkerLimits(), list(preload), list(loads)) as crew:
         yield from _carry_out(crew, lambda argument: argument, tasks, revise, on_look)
 
 
 @contextlib.contextmanager
-def kept_workers(workers: int, preload: Iterable[str]) -> Iterator[Executor]:
+def kept_workers(workers: int) -> Iterator[Executor]:
     """Yield an executor like `run_local` whose workers live on from one round of tasks to the next: what they have
-    loaded, models and compiled kernels, they load once. Rounds are one after the other; `workers` and `preload` of a
-    round count for nothing."""
-    with Crew(call, workers, WorkerLimits(), list(preload)) as crew:
+    loaded, models and compiled kernels, they load once. Rounds are one after the other; `workers` of a round counts for
+    nothing, and of `preload` and `loads` those of the first round that has a task: it is to name what later ones need."""
+    with Crew(call, workers, WorkerLimits()) as crew:
 
         def run(
             function: Callable[[Any], Any],
@@ -69,8 +71,9 @@ def kept_workers(workers: int, preload: Iterable[str]) -> Iterator[Executor]:
             revise: Callable[[Any, Death], Any] = no_revision,
             on_look: Callable[[Mapping[Any, int]], None] | None = None,
             preload: Iterable[str] = (),
+            loads: Iterable[Load] = (),
         ) -> Iterator[Result]:
-            crew.limits = limits or WorkerLimits()
+            crew.limits, crew.preload, crew.loads = limits or WorkerLimits(), list(preload), list(loads)
             cpu = crew.limits.cpu_seconds
             yield from _carry_out(crew, lambda argument: (function, argument, cpu), tasks, revise, on_look)
 

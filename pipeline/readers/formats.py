@@ -186,8 +186,8 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
     """
     base, _, compression = split.format.partition(".")
     if base == "parquet":
-        yield from ParquetReader(split, options).read()
+        yield from ParquetReader(split, options, options.number).read()
     elif base == "jsonl":
-        yield from JsonlReader(split, options, compression).read()
+        yield from JsonlReader(split, options, compression, options.number).read()
     else:
-        yield from WarcReader(split, options, compression).read()
+        yield from WarcReader(split, options, compression, options.number).read()

@@ -25,7 +25,7 @@ from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
 from pipeline.run.phase import ENOUGH, Phase
-from pipeline.run.plan import RunPlan, check_place, preload_of
+from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
 from pipeline.run.standing import Looked, Standing
@@ -33,10 +33,12 @@ from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
-from pipeline.worker.task import Applied, Observer, PassWork
+from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
+
+IN_PIECE = (1 << PIECE_BITS) - 1
 
 
 def execute(
@@ -73,7 +75,7 @@ def execute(
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
             if executor is None:
-                executor = stack.enter_context(kept_workers(workers, preload_of(plan.recipe.stages)))
+                executor = stack.enter_context(kept_workers(workers))
             run = _Run(plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
 
@@ -91,6 +93,7 @@ class _Run:
     executor: Executor
     beside: Mapping[str, str]
     looks_only: bool = False
+    at: int = 1  # the pass that is being made; behind the last: publishing
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
     looked: dict[str, Looked] = field(default_factory=dict)
@@ -106,6 +109,7 @@ class _Run:
             self.progress.note(note)
         chain = self._start()
         for step in self.plan.passes:
+            self.at = step.number
             decided = self._decisions(self._able(step), looked, standing)
             step = self._able(step)
             applied = _all_applied(step, looked, decided)
@@ -117,6 +121,7 @@ class _Run:
             bring_back(self.out, folder)
             standing, looked = self._pass(step, folder, applied, decided, standing)
         assert standing is not None
+        self.at = len(self.plan.passes) + 1
         summary = summarise(self.plan, self.reports)
         summary.faults = dict(self.faults)
         made = {label: decision for label, decision in self.decided.items() if label not in self.faults}
@@ -371,9 +376,10 @@ class _Run:
 
         def look(at: Any) -> None:
             places = [self.places[key] for key in at if key in self.places]
-            self.progress.look(sum(max(0, n) for n in at.values()), list(dict.fromkeys(places)))
+            self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0), list(dict.fromkeys(places)))
 
         limits = self.plan.recipe.limits
+        stages = self.plan.stages_from(self.at)
         documents = revise_task is not no_revision
         results = self.executor(
             function,
@@ -387,7 +393,8 @@ class _Run:
             ),
             revise=revise_task,
             on_look=look,
-            preload=preload_of(self.plan.recipe.stages),
+            preload=preload_of(stages),
+            loads=loads_of(stages),
         )
         with contextlib.closing(results):  # type: ignore[type-var]
             for result in results:

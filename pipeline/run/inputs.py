@@ -20,6 +20,7 @@ from pipeline.readers import InputFile, Split
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, digest_file, head_input
 from pipeline.worker.read import changed_at
+from pipeline.worker.task import State
 
 FILE = "inputs.json"
 READ_AHEAD = 4
@@ -60,7 +61,7 @@ class InputMarks:
             self.changed = True
         return str(self.known[file.name][2])
 
-    def state(self, file: InputFile) -> tuple[int, int] | None:
+    def state(self, file: InputFile) -> State:
         """Return size and time of change that `file` had when its content was read; None for one elsewhere."""
         known = self.known.get(file.name)
         return None if known is None or "://" in file.path else (known[0], known[1])
@@ -78,11 +79,11 @@ class InputMarks:
 
 @dataclass(frozen=True)
 class NamedSplit:
-    """A split, the name of what it makes, and the state of its file when its content was read."""
+    """A split, the name of what it makes, and the state of each of its files when its content was read."""
 
     name: str
     split: Split
-    changed: tuple[int, int] | None
+    changed: tuple[State, ...]
 
 
 def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSplit]:
@@ -90,27 +91,38 @@ def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSp
 
     A few files ahead are read in threads, so that naming does not hold up whoever works on the splits.
     """
-    groups = [(file, list(pieces)) for file, pieces in itertools.groupby(splits, key=lambda split: split.file)]
+    groups = [list(group) for _, group in itertools.groupby(splits, key=lambda split: (split.file, split.more))]
     seen: Counter[str] = Counter()
-    ahead: deque[Future[str]] = deque()
+    ahead: deque[Future[list[str]]] = deque()
     submitted = 0
     with ThreadPoolExecutor(2) as pool:
-        for number, (file, pieces) in enumerate(groups):
+        for number, group in enumerate(groups):
             while submitted < min(len(groups), number + 1 + READ_AHEAD):
-                ahead.append(pool.submit(marks.mark, groups[submitted][0]))
+                ahead.append(pool.submit(_marks, groups[submitted][0], marks))
                 submitted += 1
-            mark = ahead.popleft().result()
-            for split in pieces:
-                name = _name(split, mark)
+            found = ahead.popleft().result()
+            for split in group:
+                name = _name(split, found)
                 again = seen[name]  # the same file named twice is read twice
                 seen[name] += 1
-                yield NamedSplit(f"{name}-{again}" if again else name, split, marks.state(file))
+                states = tuple(marks.state(piece.file) for piece in split.pieces)
+                yield NamedSplit(f"{name}-{again}" if again else name, split, states)
 
 
-def _name(split: Split, mark: str) -> str:
+def _marks(split: Split, marks: InputMarks) -> list[str]:
+    return [marks.mark(piece.file) for piece in split.pieces]
+
+
+def _name(split: Split, marks: Sequence[str]) -> str:
+    file = split.file
+    what = [_identity(piece, mark) for piece, mark in zip(split.pieces, marks, strict=True)]
+    key = digest_of(what if split.more else what[0])[:12]
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-")
+    return f"part-{stem or 'input'}-{key}"
+
+
+def _identity(split: Split, mark: str) -> list[Any]:
     file = split.file
     columns = [list(pair) for pair in file.columns]
     end = [split.end] if split.until is None else [split.end, split.until]
-    key = digest_of([file.name, file.source, columns, split.format, split.start, *end, mark])[:12]
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-")
-    return f"part-{stem or 'input'}-{key}"
+    return [file.name, file.source, columns, split.format, split.start, *end, mark]

@@ -6,19 +6,23 @@ import os
 import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
 from pipeline.documents import INPUT_FIELDS
 from pipeline.errors import InputError, RecipeError
+from pipeline.executors.contract import Load
 from pipeline.paths import leads_into
 from pipeline.readers import InputFile, Split, carried_fields, detect_format, plan_splits, provides
 from pipeline.recipe import Recipe, stage_labels
 from pipeline.registry import did_you_mean
+from pipeline.run.bundles import bundled
 from pipeline.run.folder import MANIFEST, UNFINISHED
 from pipeline.run.passes import Pass, plan_passes
 from pipeline.stage import Stage
 from pipeline.storage import Folder
+from pipeline.worker.loading import arrow_ready, load_once
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ class RunPlan:
         """The stages' names as tallies count them."""
         return stage_labels([stage.label for stage in self.recipe.stages])
 
+    def stages_from(self, number: int) -> list[Stage]:
+        """Return the stages that have work to do where pass `number` does: its own, and those of all later ones."""
+        later = self.passes[number - 1 :]
+        return [stage for step in later for _, stage in (*step.decides, *step.maps, *step.observes)]
+
 
 def plan_run(recipe: Recipe) -> RunPlan:
     """Return what running `recipe` means. Opens every input and reads its schema; raises UserError for any fault."""
@@ -41,7 +50,7 @@ def plan_run(recipe: Recipe) -> RunPlan:
     splits = [split for file in recipe.inputs for split in plan_splits(file, recipe.limits.split_bytes)]
     passes = tuple(plan_passes(recipe.stages, schema))
     check_output(recipe, passes[-1].schema_out)
-    return RunPlan(recipe, passes, tuple(splits))
+    return RunPlan(recipe, passes, tuple(bundled(splits)))
 
 
 def check_output(recipe: Recipe, schema: pa.Schema) -> None:
@@ -84,6 +93,11 @@ def preload_of(stages: Sequence[Stage]) -> list[str]:
     """Return the modules that every worker of a run of `stages` needs."""
     wanted = {name for stage in stages for name in (type(stage).__module__, *stage.preload)}
     return ["pipeline.worker.shard", "pipeline.worker.gather", "pipeline.run.tasks", *sorted(wanted)]
+
+
+def loads_of(stages: Sequence[Stage]) -> list[Load]:
+    """Return the calls that load once, for all workers, what `stages` allow to be shared."""
+    return [arrow_ready, *(partial(load_once, stage.label, stage) for stage in stages if stage.shares_load)]
 
 
 def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from pipeline.documents import Batch
 from pipeline.errors import InputError
-from pipeline.readers import Item, Mark, ReadOptions, read_split
+from pipeline.readers import Item, Mark, ReadOptions, Split, read_split
 from pipeline.storage import Folder
 from pipeline.tally import READ
-from pipeline.worker.task import ShardTask, Stand
+from pipeline.worker.task import PIECE_BITS, ShardTask, Stand, State
 from pipeline.worker.tryout import tried
 
 
@@ -28,27 +28,31 @@ def read_task(task: ShardTask) -> Iterator[Item]:
         return
     # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
     skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
-    options = ReadOptions(task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes)
     passed = task.first == 0
-    for item in tried(read_split(task.split, options), task.split.until, task.work.sample, task.split.file.name):
-        if passed:
-            yield item
-        elif isinstance(item, Mark) and item.number >= task.first:
-            passed = True
-    unchanged(task)
+    until = task.split.until
+    for number, piece in enumerate(task.split.pieces):
+        if number < task.first >> PIECE_BITS:
+            continue
+        if until is not None and number << PIECE_BITS >= until:
+            return
+        options = ReadOptions(
+            task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes, number << PIECE_BITS
+        )
+        for item in tried(read_split(piece, options), until, task.work.sample, piece.file.name):
+            if passed:
+                yield item
+            elif isinstance(item, Mark) and item.number >= task.first:
+                passed = True
+        unchanged(piece, task.changed[number] if task.changed else None)
 
 
-def unchanged(task: ShardTask) -> None:
+def unchanged(split: Split, state: State) -> None:
     """Raise InputError if the input is no longer the file that the run was planned on."""
-    split = task.split
-    if split is None or task.changed is None:
-        return
-    now = changed_at(split.file.path)
-    if now != task.changed:
+    if state is not None and changed_at(split.file.path) != state:
         raise InputError(f"{split.file.name} was changed while it was read; let it be written whole, then run again")
 
 
-def changed_at(path: str) -> tuple[int, int] | None:
+def changed_at(path: str) -> State:
     """Return size and time of change (ns) of a file on this machine; None for one elsewhere."""
     if "://" in path:
         return None

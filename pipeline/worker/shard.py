@@ -23,10 +23,11 @@ from pipeline.errors import EnvironmentFault, UserError
 from pipeline.guard import NOTHING, guard
 from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
-from pipeline.stage import Removal, Stage, digest_of
+from pipeline.stage import Removal, digest_of
 from pipeline.storage import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
 from pipeline.tally import READ, StageTally, Tally, too_many
 from pipeline.worker.isolate import apply_stage
+from pipeline.worker.loading import load_once
 from pipeline.worker.looker import Looker
 from pipeline.worker.read import read_task, rows_table
 from pipeline.worker.task import Applied, ShardTask, sha_of
@@ -51,9 +52,9 @@ class Made:
 def run_shard_task(task: ShardTask) -> list[Made]:
     """Do `task` and return what it made, shard by shard."""
     for applied in task.work.stages:
-        _load(applied.label, applied.stage)
+        load_once(applied.label, applied.stage)
     for observer in task.work.observers:
-        _load(observer.label, observer.stage)
+        load_once(observer.label, observer.stage)
     _check_memory(task.work.memory_bytes)
     made: list[Made] = []
     failed = read = 0
@@ -84,20 +85,6 @@ def _check_memory(limit: int) -> None:
 
 
 _loaded_memory: list[int] = []
-_loaded: set[str] = set()
-
-
-def _load(label: str, stage: Stage) -> None:
-    """Let `stage` load what it needs, once in this process."""
-    if repr(stage) in _loaded:
-        return
-    try:
-        stage.load()
-        _loaded.add(repr(stage))
-    except Exception as error:
-        if isinstance(error, UserError):
-            raise
-        raise EnvironmentFault(f"stage {label} cannot load what it needs: {type(error).__name__}: {error}") from error
 
 
 def _shards(task: ShardTask) -> Iterator[ShardMaker]:
@@ -171,18 +158,17 @@ class ShardMaker:
 
     def fault(self, fault: Fault) -> None:
         """Count a record that could not be read, or a document that killed a worker before."""
-        split = self.task.split
-        assert split is not None
+        file = self.task.piece(fault.number).file
         self.tally.read += 1
         self.tally.count("failed", READ, fault.rule)
         self.ledger.add(
             id=fault.id,
             url=fault.url,
-            source=split.file.source,
+            source=file.source,
             stage=READ,
             rule=fault.rule,
             kind="failed",
-            detail=f"{split.file.name}@{fault.offset}: {fault.detail}",
+            detail=f"{file.name}@{fault.offset}: {fault.detail}",
             text=self.ledger.excerpt(fault.text),
         )
 

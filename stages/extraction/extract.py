@@ -40,6 +40,7 @@ class Extract(DocumentStage):
 
     name: ClassVar[str] = "extract"
     published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018); rules of our own"
+    shares_load: ClassVar[bool] = True
     version: ClassVar[int] = 2
     costly: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("trafilatura", "jusText", "lxml", "resiliparse")

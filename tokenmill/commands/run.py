@@ -20,7 +20,7 @@ from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
-from pipeline.run.plan import RunPlan, check_place, formats, preload_of
+from pipeline.run.plan import RunPlan, check_place, formats, loads_of, preload_of
 from pipeline.run.publish import Finished
 from pipeline.storage import Folder
 from tokenmill.products import Results, add_products, beside, results_of
@@ -84,10 +84,10 @@ def _tryout(given: argparse.Namespace) -> list[str]:
 
 
 def _run(given: argparse.Namespace, recipe: Recipe) -> int:
-    if not given.dry_run:
-        start_fork_server(preload_of(recipe.stages))  # it imports while inputs are looked at here
-    plan = assemble(recipe)
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
+    if not given.dry_run and not _began(out):  # else what there is to do is seen first
+        start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
+    plan = assemble(recipe)
     check_place(plan.recipe, out)
     if given.dry_run:
         described = describe(plan, out)
@@ -147,13 +147,18 @@ def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
     print("\nfiles\n\n" + table(["what", "where"], [[what, where] for what, where in results.files], left=(0, 1)))
 
 
+def _began(out: Folder) -> bool:
+    """Tell whether a run was finished or begun in `out`."""
+    path = out.path()
+    return (path is None or path.is_dir()) and (out.exists("manifest.json") or out.exists("unfinished.json"))
+
+
 def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
     """Return each pass, what it does, what is left of it, and what it cost when it was last done."""
-    path = out.path()
-    known = path is None or path.is_dir()
-    summary = read_summary(out) if known else None
+    began = _began(out)
+    summary = read_summary(out) if began else None
     cost = {step.name: step.cpu_seconds for step in summary.passes} if summary else {}
-    ahead = forecast(plan, out) if known and (out.exists("manifest.json") or out.exists("unfinished.json")) else []
+    ahead = forecast(plan, out) if began else []
     rows = []
     for number, step in enumerate(plan.passes):
         found = ahead[number] if ahead else None

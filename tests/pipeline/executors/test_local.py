@@ -1,6 +1,8 @@
 """The local executor: what it gives back when tasks raise, die, hang or eat memory."""
 
+import functools
 import gzip
+import importlib
 import os
 import pathlib
 import pickle
@@ -14,7 +16,7 @@ import pytest
 
 from pipeline.errors import EnvironmentFault, StorageError, UserError
 from pipeline.executors.contract import OUTSIDE_ATTEMPTS, WorkerDied, WorkerLimits
-from pipeline.executors.local import run_local
+from pipeline.executors.local import kept_workers, run_local
 from pipeline.guard import guard
 
 
@@ -331,3 +333,25 @@ def stages(numbers):
 
 def test_a_function_that_travels_whole_finds_the_guard_of_its_worker():
     assert pickle.loads(cloudpickle.dumps(guard)) is guard
+
+
+def imports(name):
+    """Return a load that a fork server can be seen to have made: it imports a module that nothing else here does."""
+    return functools.partial(importlib.import_module, name)
+
+
+def test_loads_are_made_before_the_first_task():
+    ran = run_local(loaded, [(n, "sched") for n in range(3)], workers=3, loads=[imports("sched")])
+    assert [r.value for r in ran] == [True] * 3
+
+
+def test_what_a_load_raises_is_left_to_the_task_that_needs_it():
+    loads = [functools.partial(int, "no number"), functools.partial(sys.exit, 1), imports("tabnanny")]
+    assert [r.value for r in run_local(loaded, [(0, "tabnanny")], workers=1, loads=loads)] == [True]
+
+
+def test_workers_that_are_kept_are_born_with_what_the_first_round_with_a_task_asks_for():
+    with kept_workers(1) as run:
+        assert list(run(loaded, [], loads=[imports("rlcompleter")])) == []
+        asked = [(0, "rlcompleter"), (1, "pyclbr")]
+        assert [r.value for r in run(loaded, asked, loads=[imports("pyclbr")])] == [False, True]

@@ -103,3 +103,13 @@ def test_a_limit_counts_documents_of_the_sample(corpus):
     assert done.summary.read == 20
     assert ids == sampled[: len(ids)]
     assert done.summary.tryout == "the first 20 documents (input.limit) of 50 % of the documents (input.sample)"
+
+
+@pytest.mark.parametrize("limit", [1, 33, 250, 519, 520])
+def test_a_limit_ends_within_a_bundle_of_small_files(tmp_path, limit):
+    for number in range(260):
+        lines = [json.dumps({"id": f"{number}-{n}", "text": f"text {number} {n}"}) for n in range(2)]
+        (tmp_path / f"{number:03d}.jsonl").write_text("\n".join(lines))
+    done, ids = run(tmp_path, paths=("*.jsonl",), limit=limit)
+    assert done.summary.read == limit
+    assert ids == [f"{n // 2}-{n % 2}" for n in range(limit)]
