@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 _MAGIC = re.compile(r"[*?\[]")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|zip|7z|rar)$", re.IGNORECASE)
 HIDDEN = (".", "_")
 """Below a folder, names that begin so are not meant: markers, caches, temporary files."""
 NAMED = 3
@@ -147,7 +148,9 @@ def _below(path: str, place: pathlib.Path, is_known: Callable[[str], bool], foun
     others = [f for f in files if not is_known(os.path.basename(f))]
     if not known:
         what = f"no file of a kind that is read ({_names(others, place)} there)" if others else "no file"
-        raise PathFault(f"the folder {shown(path)} holds {what}; name the files, or a pattern of them")
+        packed = next((os.path.basename(f) for f in others if _ARCHIVE.search(f)), None)
+        remedy = f"unpack {shown(packed)} first" if packed else "name the files, or a pattern of them"
+        raise PathFault(f"the folder {shown(path)} holds {what}; {remedy}")
     if others:
         found.notes.append(f"{shown(path)}: {len(others):,} files of other kinds are left out: {_names(others, place)}")
     found.files += known

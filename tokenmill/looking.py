@@ -19,6 +19,7 @@ from pipeline.documents import INPUT_FIELDS, Batch
 from pipeline.errors import UserError
 from pipeline.readers import Fault, InputFile, ReadOptions, carried_fields, plan_splits, read_split
 from pipeline.readers.formats import provides
+from pipeline.recipe import build_recipe
 from pipeline.registry import did_you_mean
 from pipeline.run.accounts import read_ledger
 from pipeline.run.folder import read_manifest
@@ -27,6 +28,7 @@ from pipeline.stage import MapStage
 from pipeline.storage import Folder
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.tryout import tried
+from tokenmill.tables import assemble
 
 BATCH_BYTES, RECORD_BYTES, SPLIT_BYTES = 1 << 20, 1 << 28, 1 << 40
 Row = dict[str, Any]
@@ -233,12 +235,9 @@ def _same(folder: Folder, ledger: Row) -> Row | None:
     return None
 
 
-def recipe_of(out: Folder) -> pathlib.Path:
-    """Return the recipe file that the run in `out` was made by. Raises UserError where it is gone."""
+def plan_of(out: Folder) -> RunPlan:
+    """Return the plan of the finished run in `out`, as its recipe was then. Raises UserError where it cannot be made again."""
     manifest = read_manifest(out)
-    file = pathlib.Path(manifest.recipe_file) if manifest and manifest.recipe_file else None
-    if file is None or not file.is_file():
-        raise UserError(
-            f"the recipe of the run in {out.url} is not to be found{f' at {file}' if file else ''}; --stage reads its inputs anew"
-        )
-    return file
+    if manifest is None or not manifest.recipe_file or "input" not in manifest.recipe:
+        raise UserError(f"the run in {out.url} was not made by a recipe file; --stage reads the inputs that one names")
+    return assemble(build_recipe(manifest.recipe, pathlib.Path(manifest.recipe_file).parent))

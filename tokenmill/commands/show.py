@@ -14,7 +14,6 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
 from pipeline.readers.formats import kind_by_name
-from pipeline.recipe import load_recipe
 from pipeline.registry import did_you_mean
 from pipeline.run.folder import MANIFEST, UNFINISHED, local_folder
 from pipeline.storage import Folder
@@ -27,12 +26,11 @@ from tokenmill.looking import (
     documents_in,
     kept_documents,
     pairs,
-    recipe_of,
+    plan_of,
     stage_number,
     through,
 )
 from tokenmill.survey import survey
-from tokenmill.tables import assemble
 from tokenmill.terminal import json_line, visible, width
 
 CHARACTERS = 600
@@ -129,7 +127,7 @@ def _files(places: Sequence[str]) -> list[Any]:
 
 
 def _stage(given: argparse.Namespace, out: Folder, wanted: Wanted) -> Iterator[str]:
-    plan = assemble(load_recipe(recipe_of(out)))
+    plan = plan_of(out)
     number = stage_number(plan, given.stage)
     if any(not hasattr(stage, "apply") for stage in plan.recipe.stages[:number]):
         print(f"note: what corpus stages before {given.stage} removed is shown too", file=sys.stderr)
