@@ -20,11 +20,12 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
-# The pages of docs/ as a site, in site/. docs/recipe.md is made from the code.
+# The pages of docs/ as a site, in site/; docs/recipe.md is made from the code. What builds it has an environment of its own.
 docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	test -x $(VENV)-docs/bin/mkdocs || $(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --constraint constraints.txt mkdocs-material
 	$(BIN)/python -m tokenmill.reference > docs/recipe.md
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet --strict
 
 # An old pip fails on some sets of extras, so it is brought up to date first.
 $(STAMP): pyproject.toml constraints.txt hatch_build.py
@@ -40,4 +41,4 @@ kernels:
 	find pipeline stages tokenizer -name '*.nb[ci]' -delete
 
 clean: kernels
-	rm -rf $(VENV) runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-docs runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -96,21 +96,46 @@ def _block(cells: Sequence[Sequence[str]], widths: Sequence[int], left: Sequence
 
 
 def lines(text: str) -> str:
-    """Return `text`, on a terminal with lines that are too long broken below the column where their last part begins."""
+    """Return `text`, on a terminal with lines that are too long broken below the column where their last part begins, and
+    with columns of numbers that are too many for one line below each other."""
     room = width()
-    return text if room is None else "\n".join(_broken(line, room) for line in text.split("\n"))
+    if room is None:
+        return text
+    found: list[str] = []
+    rest = text.split("\n")
+    while rest:
+        rows = _rows_of_a_table(rest)
+        if len(rows) > 1 and max(map(len, rest[: len(rows)])) > room:
+            found += _columns(rows, room)
+            rest = rest[len(rows) :]
+        else:
+            found.append(_broken(rest.pop(0), room))
+    return "\n".join(found)
+
+
+def _rows_of_a_table(rest: Sequence[str]) -> list[list[str]]:
+    """Return the cells of the lines that `rest` begins with, as long as each has as many as the first, five at least."""
+    rows: list[list[str]] = []
+    for line in rest:
+        cells = re.split(r"\s{2,}", line.strip())
+        if len(cells) < 5 or (rows and len(cells) != len(rows[0])):
+            break
+        rows.append(cells)
+    return rows
+
+
+def _columns(rows: Sequence[Sequence[str]], room: int) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        GAP.join(row[i].rjust(widths[i]) for i in block).rstrip() for block in _blocks(widths, room) for row in rows
+    ]
 
 
 def _broken(line: str, room: int) -> str:
     if len(line) <= room:
         return line
     gaps = [match.end() for match in re.finditer(r"\S\s{2,}(?=\S)", line[: room // 2])]
-    indent = gaps[-1] if gaps else len(line) - len(line.lstrip())
-    return "\n".join(
-        textwrap.wrap(line, room, subsequent_indent=" " * indent, drop_whitespace=True, break_on_hyphens=False)
-        if not gaps
-        else [
-            line[:indent] + part if n == 0 else " " * indent + part
-            for n, part in enumerate(textwrap.wrap(line[indent:], room - indent, break_on_hyphens=False))
-        ]
-    )
+    bullet = re.match(r"\s*(?:[-*] )?", line)
+    indent = gaps[-1] if gaps else bullet.end() if bullet else 0
+    parts = textwrap.wrap(line[indent:], room - indent, break_on_hyphens=False)
+    return "\n".join([line[:indent] + parts[0], *(" " * indent + part for part in parts[1:])])

@@ -89,7 +89,7 @@ def _overview(out: Any) -> int:
         for (stage, rule, kind), n in sorted(counts.items(), key=lambda c: (c[0][0], -c[1]))
     ]
     print(table(["stage", "rule", "kind", "removed"], rows, left=(0, 1, 2)))
-    print("\n--stage S --rule R shows the documents, with what was measured and the threshold.")
+    print("\n--stage S --rule R shows the documents, with what was measured.")
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.worker.tryout import LEFT_OUT
 from tokenizer.counting.budget import TokenBudget
-from tokenmill.terminal import table
+from tokenmill.terminal import lines, table
 
 RULES_SHOWN = 3
 """How many of a stage's rules a line of the funnel names."""
@@ -57,14 +57,15 @@ def funnel_text(summary: Mapping[str, Any]) -> str:
         f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {_total(summary['dropped']):,} "
         f"+ failed {summary['failed']:,}"
     )
-    lines = [table(head, rows, left=(0, 5)), "", balance]
+    text = [table(head, rows, left=(0, 5)), "", lines(balance)]
     if ignored:
         most = sorted(others.items(), key=lambda item: (-item[1], item[0]))[:4]
-        lines.append(f"{ignored:,} records of the crawl are no pages: " + ", ".join(f"{n:,} {why}" for why, n in most))
+        said = f"{ignored:,} records of the crawl are no pages: " + ", ".join(f"{n:,} {why}" for why, n in most)
+        text.append(lines(said))
     if summary.get("tryout"):
         more = f"; {left_out:,} records are not in the sample" if left_out else ""
-        lines.insert(0, f"TRY-OUT: only {summary['tryout']}{more}\n")
-    return "\n".join(lines)
+        text.insert(0, f"TRY-OUT: only {summary['tryout']}{more}\n")
+    return "\n".join(text)
 
 
 def tokens_text(budget: TokenBudget) -> str:
