@@ -5,7 +5,8 @@ path and appends what the supervisor names, so nothing shadows what is installed
 sockets. It is single-threaded, for it forks. Messages are JSON; on the first socket:
 
     {"preload": [module, ...], "find": {name: file, ...}, "loads": [pickled call, ...]}
-                                            import these and call these ahead of need; what cannot be is no error yet
+                                            import these and call these ahead of need, one by one whenever nothing is
+                                            asked; what cannot be is no error yet
     {"attach": true} + socket, board                        a run of tasks, with a socket of its own
 
 and on a run's socket:
@@ -38,7 +39,10 @@ import socket
 import sys
 import threading
 import traceback
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -73,6 +77,7 @@ class Server:
         self.first = first
         self.runs: dict[int, _Run] = {}
         self.workers: dict[int, tuple[_Run, int]] = {}
+        self.ahead: deque[Callable[[], Any]] = deque()
         self.life, self.alive = os.pipe()  # whoever holds the reading end learns of our death
         self.wake, self.woken = socket.socketpair()
         self.wake.setblocking(False)
@@ -86,7 +91,10 @@ class Server:
         for sock in (self.first, self.wake):
             self.poll.register(sock, select.POLLIN)
         while True:
-            for fd, _ in self.poll.poll():
+            events = self.poll.poll(0 if self.ahead else None)
+            if not events:
+                self.ahead.popleft()()
+            for fd, _ in events:
                 if fd == self.wake.fileno():
                     self._reap()
                 elif fd == self.first.fileno():
@@ -103,10 +111,8 @@ class Server:
             self.runs[sock.fileno()] = _Run(sock, files[1])
             self.poll.register(sock, select.POLLIN)
         else:
-            for name in _wanted(request):
-                _fault_of(name)
-            for call in request["loads"]:
-                _make(call)
+            self.ahead += [partial(_fault_of, name) for name in _wanted(request)]
+            self.ahead += [partial(_make, call) for call in request["loads"]]
 
     def _request(self, run: _Run) -> None:
         try:

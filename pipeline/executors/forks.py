@@ -195,13 +195,12 @@ class Forks:
     """
 
     def __init__(self, board: int, preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
-        request = _request(preload, loads)
         self._last = ""
+        self._held: list[dict[str, Any]] = []  # what was said of workers while we waited for another answer
         for attempt in range(STARTS):
             self.channel = self._attach(board)
-            self.channel.push(json.dumps(request).encode())
             try:
-                ready = self._ready()
+                self.prepare(preload, loads)
             except Lost:
                 self.channel.close()
                 if attempt == STARTS - 1:
@@ -213,8 +212,13 @@ class Forks:
             except BaseException:
                 self.channel.close()
                 raise
-            self.by_value = sorted(set(request["find"]) - set(ready))
             return
+
+    def prepare(self, preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
+        """Let the server import `preload` and make the calls `loads`, for the workers that are forked from now on."""
+        request = _request(preload, loads)
+        self.channel.push(json.dumps(request).encode())
+        self.by_value = sorted(set(request["find"]) - set(self._ready()))
 
     def _attach(self, board: int) -> channel.Channel:
         ours, theirs = channel.pair()
@@ -237,7 +241,10 @@ class Forks:
                         f"workers cannot start: module {module} cannot be imported ({reason}); install what it needs, "
                         "or mend it"
                     )
-                self._last = event["importing"]
+                if "importing" in event:
+                    self._last = event["importing"]
+                else:
+                    self._held.append(event)
 
     def fork(self, worker: int, slot: int) -> channel.Channel:
         """Ask for a worker, which will be known as `worker`, and return the supervisor's end of its socket."""
@@ -248,8 +255,9 @@ class Forks:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield what the server has said. Raises Lost where it is gone."""
-        messages = self.channel.pull()
-        yield from map(json.loads, messages)
+        held, self._held = self._held, []
+        yield from held
+        yield from map(json.loads, self.channel.pull())
         if self.channel.closed:
             _forget(self._server)
             raise Lost

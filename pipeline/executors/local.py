@@ -26,7 +26,7 @@ from pipeline.executors.contract import (
     WorkerLimits,
     no_revision,
 )
-from pipeline.executors.crew import LOOK_SECONDS, Crew
+from pipeline.executors.crew import LOOK_SECONDS, Crew, modules_of
 from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import DONE, call
 from pipeline.guard import NOTHING
@@ -51,16 +51,19 @@ def run_local(
     Raises:
         EnvironmentFault: workers cannot start: a module cannot be imported, or they die before they take a task.
     """
-    with Crew(function, workers, limits or WorkerLimits(), list(preload), list(loads)) as crew:
+    with Crew(function, workers, limits or WorkerLimits(), [*preload, *modules_of(function)], list(loads)) as crew:
         yield from _carry_out(crew, lambda argument: argument, tasks, revise, on_look)
 
 
 @contextlib.contextmanager
-def kept_workers(workers: int) -> Iterator[Executor]:
-    """Yield an executor like `run_local` whose workers live on from one round of tasks to the next: what they have
-    loaded, models and compiled kernels, they load once. Rounds are one after the other; `workers` of a round counts for
-    nothing, and of `preload` and `loads` those of the first round that has a task: it is to name what later ones need."""
-    with Crew(call, workers, WorkerLimits()) as crew:
+def kept_workers(workers: int, preload: Iterable[str] = (), loads: Iterable[Load] = ()) -> Iterator[Executor]:
+    """Yield an executor like `run_local` whose workers live on from one round of tasks to the next, unless that needs
+    more than they were born with. Rounds are one after the other; `workers` of a round counts for nothing.
+
+    Args:
+        preload, loads: what later rounds will need, got ready while the first one works.
+    """
+    with Crew(call, workers, WorkerLimits(), ahead=(list(preload), list(loads))) as crew:
 
         def run(
             function: Callable[[Any], Any],
@@ -73,7 +76,8 @@ def kept_workers(workers: int) -> Iterator[Executor]:
             preload: Iterable[str] = (),
             loads: Iterable[Load] = (),
         ) -> Iterator[Result]:
-            crew.limits, crew.preload, crew.loads = limits or WorkerLimits(), list(preload), list(loads)
+            crew.limits = limits or WorkerLimits()
+            crew.preload, crew.loads = [*preload, *modules_of(function)], list(loads)
             cpu = crew.limits.cpu_seconds
             yield from _carry_out(crew, lambda argument: (function, argument, cpu), tasks, revise, on_look)
 

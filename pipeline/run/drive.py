@@ -75,7 +75,8 @@ def execute(
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
             if executor is None:
-                executor = stack.enter_context(kept_workers(workers))
+                stages = plan.recipe.stages
+                executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
             run = _Run(plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
 
@@ -379,7 +380,7 @@ class _Run:
             self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0), list(dict.fromkeys(places)))
 
         limits = self.plan.recipe.limits
-        stages = self.plan.stages_from(self.at)
+        stages = self.plan.stages_of(self.at)
         documents = revise_task is not no_revision
         results = self.executor(
             function,

@@ -38,10 +38,10 @@ class RunPlan:
         """The stages' names as tallies count them."""
         return stage_labels([stage.label for stage in self.recipe.stages])
 
-    def stages_from(self, number: int) -> list[Stage]:
-        """Return the stages that have work to do where pass `number` does: its own, and those of all later ones."""
-        later = self.passes[number - 1 :]
-        return [stage for step in later for _, stage in (*step.decides, *step.maps, *step.observes)]
+    def stages_of(self, number: int) -> list[Stage]:
+        """Return the stages that work in pass `number`; none behind the last."""
+        steps = self.passes[number - 1 : number]
+        return [stage for step in steps for _, stage in (*step.decides, *step.maps, *step.observes)]
 
 
 def plan_run(recipe: Recipe) -> RunPlan:
@@ -91,8 +91,8 @@ def _is_below(path: str, place: pathlib.Path) -> bool:
 
 def preload_of(stages: Sequence[Stage]) -> list[str]:
     """Return the modules that every worker of a run of `stages` needs."""
-    wanted = {name for stage in stages for name in (type(stage).__module__, *stage.preload)}
-    return ["pipeline.worker.shard", "pipeline.worker.gather", "pipeline.run.tasks", *sorted(wanted)]
+    wanted = dict.fromkeys(name for stage in stages for name in (type(stage).__module__, *stage.preload))
+    return ["pipeline.worker.shard", "pipeline.worker.gather", "pipeline.run.tasks", *wanted]
 
 
 def loads_of(stages: Sequence[Stage]) -> list[Load]:

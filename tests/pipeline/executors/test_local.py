@@ -16,6 +16,7 @@ import pytest
 
 from pipeline.errors import EnvironmentFault, StorageError, UserError
 from pipeline.executors.contract import OUTSIDE_ATTEMPTS, WorkerDied, WorkerLimits
+from pipeline.executors.forks import start_fork_server
 from pipeline.executors.local import kept_workers, run_local
 from pipeline.guard import guard
 
@@ -350,8 +351,30 @@ def test_what_a_load_raises_is_left_to_the_task_that_needs_it():
     assert [r.value for r in run_local(loaded, [(0, "tabnanny")], workers=1, loads=loads)] == [True]
 
 
-def test_workers_that_are_kept_are_born_with_what_the_first_round_with_a_task_asks_for():
+def process(_):
+    return os.getpid()
+
+
+def test_workers_that_are_kept_serve_one_round_after_the_other():
     with kept_workers(1) as run:
+        assert len({r.value for _ in range(3) for r in run(process, [(0, 0)])}) == 1
+
+
+def test_workers_that_are_kept_make_room_for_others_where_a_round_needs_more_than_they_were_born_with():
+    with kept_workers(1) as run:
+        first = [r.value for r in run(process, [(0, 0)])]
         assert list(run(loaded, [], loads=[imports("rlcompleter")])) == []
-        asked = [(0, "rlcompleter"), (1, "pyclbr")]
-        assert [r.value for r in run(loaded, asked, loads=[imports("pyclbr")])] == [False, True]
+        assert [r.value for r in run(process, [(0, 0)])] == first
+        assert [r.value for r in run(loaded, [(0, "pyclbr")], loads=[imports("pyclbr")])] == [True]
+        assert [r.value for r in run(process, [(0, 0)], loads=[imports("pyclbr")])] != first
+
+
+def test_the_fork_server_gets_ready_ahead_of_need_and_answers_meanwhile(tmp_path):
+    slow, made = functools.partial(time.sleep, 0.05), functools.partial(os.mkdir, tmp_path / "made")
+    start_fork_server(["json"], [slow] * 100 + [made])
+    assert [r.value for r in run_local(abs, [(0, -1)], workers=1)] == [1]
+    assert not (tmp_path / "made").exists()
+    until = time.monotonic() + 60
+    while not (tmp_path / "made").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "made").exists()
