@@ -65,6 +65,8 @@ def parameters(tmp_path_factory):
         "python": {"file": str(folder / "rules.py"), "function": "keep"},
         "decontaminate": {"evals": [str(folder / "eval.jsonl")]},
         "mix": {"weights": {"web": 1.0}},
+        "url_filter": {"domains": ["example.org"]},
+        "bad_words": {"words": ["miller", "lorem ipsum"]},
         "train_tokenizers": {"vocab_sizes": [300, 400]},
     }
 

@@ -83,6 +83,12 @@ MISTAKES = {
     "a share above 1": (IN + stage("minhash_dedup", "threshold = 1.2"), "threshold: must be above 0 and at most 1; got 1.2"),
     "a score above 1": (IN + stage("language", "min_score = 1.5"), "min_score: 1.5 is no probability"),
     "none of something": (IN + stage("minhash_dedup", "bands = 0"), "bands: must be at least 1; got 0"),
+    "a share of lines above 1": (IN + stage("fineweb", "line_punct_thr = 1.5"), "line_punct_thr: must be a share from 0 to 1; got 1.5"),
+    "a share below 0": (IN + stage("gopher_repetition", "dup_para_frac = -0.3"), "dup_para_frac: must be a share from 0 to 1"),
+    "a share of n-grams above 1": (IN + stage("gopher_repetition", "top_n_grams = [[2, 1.5]]"), "must be shares from 0 to 1; got 1.5"),
+    "a number for a pair": (IN + stage("gopher_repetition", "top_n_grams = [2, 0.5]"), "top_n_grams: must be a list of lists of"),
+    "fewer words than none": (IN + stage("gopher_quality", "min_doc_words = -5"), "min_doc_words: must be at least 0; got -5"),
+    "fewer sentences than off": (IN + stage("c4", "min_num_sentences = -7"), "min_num_sentences: must be at least -1; got -7"),
     "a language that is none": (IN + stage("language", 'keep = ["klingon"]'), "keep: unknown language 'klingon'"),
     "only a language that is none": (
         IN + stage("language") + stage("c4", 'only = ["English"]'),
