@@ -21,11 +21,12 @@ from pipeline.recipe_inputs import TryOut, paths_of, read_inputs
 from pipeline.recipe_lines import located, text_of
 from pipeline.registry import did_you_mean, known_keys, stage_class
 from pipeline.stage import Stage, StageFault
+from pipeline.storage import settings
 
 _NAME = re.compile(r"(?!\.{1,2}$)[\w.+-](?:[\w .+-]*[\w.+-])?")
 LEAST_MEMORY = 100_000_000
 """Bytes that a worker with the lightest of stages holds: the interpreter, numpy, Arrow."""
-TABLES = ("name", "input", "stage", "tokenizer", "report", "plan", "limits", "ledger", "output")
+TABLES = ("name", "input", "stage", "tokenizer", "report", "plan", "limits", "ledger", "output", "storage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,9 @@ class OutputOptions:
     """Columns of the documents in ``data/``, in this order; empty: all."""
     partition_by: Literal["", "source", "language"] = ""
     """A folder below ``data/`` for each ``source`` or ``language``, and as many below ``token_counts/``; empty: none."""
+    signals: bool = True
+    """Write what stages measure of every document, kept or not, into ``signals/``: what-if, and analyse on a run, read it. A
+    document that a rule set drops is then still measured by the rule sets that follow it directly."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ class Recipe:
         folder: what relative paths start from.
         inputs: the input files, in the order of the recipe, each glob sorted.
         stages: in order, with the place of each in the recipe file.
-        tables: the tables that belong to others (`tokenizer`, `report`, `plan`), as written.
+        tables: the tables that belong to others (`tokenizer`, `report`, `plan`), as written. ``[storage]`` holds for this
+            process from when it is read: see `pipeline.storage.settings`.
         resolved: the whole recipe as a dictionary, overrides applied.
         file: where it was read from; None for one built in Python.
         tryout: how much of the input is read.
@@ -121,7 +126,7 @@ def load_recipe(path: str | pathlib.Path, overrides: Sequence[str] = ()) -> Reci
         raise RecipeError(str(path), f"cannot be read ({error.strerror}); give the path of a recipe file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(str(path), f"is not TOML: {error}") from error
-    overridden = tuple(_override(table, override) for override in overrides)
+    overridden = tuple(apply_override(table, override) for override in overrides)
     with located(path, overridden):
         recipe = build_recipe(table, path.resolve().parent, default_name=path.stem)
     return dataclasses.replace(recipe, file=path.resolve(), overridden=overridden)
@@ -133,6 +138,10 @@ def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: s
     name = table.get("name", default_name)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RecipeError("name", f"must be a name, not a path: letters, digits and - _ . + or blanks; got {name!r}")
+    storage = table.get("storage", {})
+    if fault := settings.fault_of(storage):
+        raise RecipeError(f"storage.{fault[0]}".rstrip("."), fault[1])
+    settings.configure(storage)
     stage_tables = table.get("stage", [])
     if not isinstance(stage_tables, list):
         raise RecipeError("stage", "write each stage as [[stage]] (two brackets)")
@@ -289,7 +298,7 @@ def _check_number(place: str, key: str, value: float) -> None:
         raise RecipeError(place, f"{problem}; give it 1,000,000,000 or more")
 
 
-def _override(table: dict[str, Any], override: str) -> str:
+def apply_override(table: dict[str, Any], override: str) -> str:
     """Apply ``stage.key=value`` to the parsed recipe `table`, the value TOML or a bare text; return the place it is at."""
     target, equals, text = override.partition("=")
     owner, dot, key = target.strip().rpartition(".")

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import RecipeError
+from pipeline.errors import InputError, RecipeError
 from pipeline.paths import Found, PathFault, find_files, identity_of, shown
 from pipeline.readers import InputFile
 from pipeline.readers.formats import kind_by_name
 from pipeline.registry import known_keys
+from pipeline.storage import expand
 
+_ABOUT = ("readme", "license", "licence", "notice", "copying", "changelog", "changes", "contributing", "citation")
 OUR_COLUMNS = ("id", "url", "text", "html", "source")
 
 
@@ -92,11 +94,11 @@ def read_inputs(table: Any, folder: pathlib.Path) -> Inputs:
         entry = _entry(entry, place)
         source = _source(entry, table, place)
         columns = _columns(entry.get("columns", table.get("columns", {})), f"{place}.columns")
-        found = _found(entry["path"], folder, place, kind_by_name)
+        found = _found(entry["path"], folder, place, is_meant)
         patterns += found.patterns
         notes += found.notes
         again = []
-        for path in found.files:
+        for path in _expanded(found.files, place, entry.get("base", "")):
             file = InputFile(path, name_of(path, folder), source, columns)
             first = files.setdefault(identity_of(path), file)
             again += [first] if first is not file else []
@@ -110,7 +112,27 @@ def paths_of(patterns: Any, folder: pathlib.Path, place: str) -> tuple[str, ...]
         patterns = [patterns]
     if not isinstance(patterns, (list, tuple)) or not all(isinstance(p, str) for p in patterns):
         raise RecipeError(place, f"must be a path or a list of paths; got {patterns!r}")
-    return tuple(dict.fromkeys(file for p in patterns for file in _found(p, folder, place).files))
+    found = [file for p in patterns for file in _found(p, folder, place).files]
+    return tuple(dict.fromkeys(_expanded(found, place)))
+
+
+def _expanded(found: Sequence[str], place: str, base: Any = "") -> list[str]:
+    """Return `found` with patterns in buckets and lists of paths replaced by the files that they mean."""
+    if not isinstance(base, str):
+        raise RecipeError(
+            f"{place}.base", f"must be a URL or path that the lines of a list are relative to; got {base!r}"
+        )
+    try:
+        return expand(found, base)
+    except InputError as error:
+        raise RecipeError(place, str(error)) from error
+
+
+def is_meant(name: str) -> bool:
+    """Return whether a file of this name, found below a folder that was named, holds documents: it is of a kind that is
+    read, and no text about the others."""
+    kind = kind_by_name(name)
+    return kind is not None and not (kind == "txt" and name.split(".")[0].lower() in _ABOUT)
 
 
 def name_of(path: str, folder: pathlib.Path) -> str:
@@ -144,7 +166,7 @@ def _entry(entry: Any, place: str) -> Mapping[str, Any]:
         raise RecipeError(
             place, f'must be a path, or a table {{ path = "…", source = "…", columns = {{…}} }}; got {entry!r}'
         )
-    known_keys(place, entry, ("path", "source", "columns"))
+    known_keys(place, entry, ("path", "source", "columns", "base"))
     return entry
 
 

@@ -17,7 +17,24 @@ from pipeline.registry import did_you_mean
 from pipeline.stage import installed_version
 from tokenmill.terminal import visible
 
-COMMANDS = ("init", "run", "show", "inspect", "report", "clean", "stages", "tokenizer", "plan", "completion")
+COMMANDS = (
+    "init",
+    "run",
+    "status",
+    "show",
+    "inspect",
+    "analyse",
+    "what-if",
+    "report",
+    "clean",
+    "stages",
+    "quality",
+    "tokenizer",
+    "tokens",
+    "batch",
+    "plan",
+    "completion",
+)
 STOPS = ("SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
 
@@ -47,7 +64,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tokenmill {installed_version('tokenmill')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS if only is None else (only,):
-        importlib.import_module(f"tokenmill.commands.{name}").add_parser(commands)
+        importlib.import_module(f"tokenmill.commands.{name.replace('-', '_')}").add_parser(commands)
     return parser
 
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from pipeline.errors import said_of
+from pipeline.run.publish import Finished
 from pipeline.tally import Tally
 from tokenmill.terminal import visible
 
@@ -127,6 +129,20 @@ class RunProgress:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+    def failed(self, error: BaseException) -> None:
+        """Take the live bar away, and write down why the run ended before its end."""
+        self.close()
+        if self.log.is_open:
+            self.log.write(f"ended: {said_of(error) or type(error).__name__}")
+
+    def finished(self, run: Finished) -> None:
+        """Write down how the run ended."""
+        summary = run.summary
+        counts = f"read {summary.read:,}, kept {summary.kept:,}, failed {summary.failed:,}"
+        self.log.write(f"done: {counts}" + (", nothing had changed" if run.unchanged else ""))
+        for what, why in summary.faults.items():
+            self.log.write(f"not made: {what}: {why}")
 
     def note(self, text: str) -> None:
         """Say something that stays on the screen."""

@@ -15,7 +15,10 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import UserError
 from pipeline.readers import InputFile, carried_fields, detect_format, plan_splits, provides
-from pipeline.readers.jsonl import first_object
+from pipeline.readers.arrow import open_arrow
+from pipeline.readers.delimited import columns_of
+from pipeline.readers.jsonl import beginning_of
+from pipeline.readers.objects import likely
 from pipeline.recipe import build_recipe
 from pipeline.recipe_inputs import name_of
 from pipeline.run.drive import execute
@@ -26,12 +29,8 @@ from pipeline.storage import open_input
 
 LOOK = 300
 """Documents of the try-out."""
-TEXT_NAMES = (
-    "text", "content", "raw_content", "body", "document", "page_content", "article", "passage", "markdown", "article_body",
-    "full_text", "contents", "story", "abstract", "output", "completion", "response", "answer", "question", "prompt",
-)  # fmt: skip
-"""Names of columns that usually hold the text, the likeliest first."""
-PAGE_NAMES = ("html", "raw_html", "page_html", "html_content")
+ROWS = 20
+"""Rows of a table that show which column holds the text."""
 
 
 @dataclass(frozen=True)
@@ -96,45 +95,35 @@ def _looked_at(file: InputFile) -> tuple[InputFile, Kind]:
     format = detect_format(file)
     if format == "empty":
         return file, Kind(format)
-    columns = () if format.startswith(("warc", "arc", "wet")) else _columns(file, _first_record(file, format))
-    file = InputFile(file.path, file.name, file.source, columns)
-    pages = "raw" in provides(file) and "text" not in provides(file)
+    try:
+        given = provides(file)
+    except UserError:
+        found = likely(_records(file, format))
+        if found is None or found[0] == found[1]:
+            raise
+        file = InputFile(file.path, file.name, file.source, (found,))
+        given = provides(file)
     plan_splits(file, 1 << 40)
-    return file, Kind(format, columns, pages)
+    return file, Kind(format, file.columns, "raw" in given and "text" not in given)
 
 
-def _first_record(file: InputFile, format: str) -> Mapping[str, Any]:
-    base, _, compression = format.partition(".")
-    if base != "parquet":
-        return first_object(file, compression) or {}
-    with open_input(file.path) as source:
-        try:
-            parquet = pq.ParquetFile(source)
-            first = next(parquet.iter_batches(1), None) if parquet.metadata.num_rows else None
-            return (
-                first.to_pylist()[0] if first is not None and len(first) else dict.fromkeys(parquet.schema_arrow.names)
-            )
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise UserError(f"{file.name}: cannot be read ({' '.join(str(error).split())[:120]})") from error
-
-
-def _columns(file: InputFile, first: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return which column of `first`, a record of the file, holds its text or page, where it is not called so."""
-    texts = {key: value for key, value in first.items() if isinstance(value, str)}
-    if "text" in texts or (not texts and "text" in first):
-        return ()
-    for name in PAGE_NAMES:
-        if name in texts and not any(n in texts for n in TEXT_NAMES[:9]):
-            return () if name == "html" else (("html", name),)
-    by_name = {key.lower(): key for key in reversed(texts)}
-    named = next((by_name[name] for name in TEXT_NAMES if name in by_name and texts[by_name[name]].strip()), None)
-    longest = max(texts, key=lambda key: len(texts[key]), default=None)
-    if named is None and longest is not None and len(texts[longest]) >= 20:
-        named = longest
-    if named is None:
-        there = ", ".join(map(str, list(first)[:12])) or "none"
-        raise UserError(f"{file.name} has no column of text; its columns are {there}")
-    return (("text", named),)
+def _records(file: InputFile, format: str) -> list[Mapping[str, Any]]:
+    """Return the first records of a file of named values."""
+    base, _, packing = format.partition(".")
+    if base in ("jsonl", "json"):
+        return list(beginning_of(file, base, packing).objects)
+    if base in ("csv", "tsv"):
+        return list(columns_of(file, base, packing)[1])
+    try:
+        with open_input(file.path) as source:
+            if base == "parquet":
+                batch = next(pq.ParquetFile(source).iter_batches(ROWS), None)
+            else:
+                opened = open_arrow(file, base, source)
+                batch = opened.get_batch(0) if base == "arrow" else opened.read_next_batch()
+            return batch.slice(0, ROWS).to_pylist() if batch is not None else []
+    except (pa.ArrowException, OSError, ValueError, StopIteration) as error:
+        raise UserError(f"{file.name}: cannot be read ({' '.join(str(error).split())[:120]})") from error
 
 
 def _agrees(file: InputFile, taken: dict[str, tuple[pa.DataType, str]]) -> None:

@@ -19,6 +19,7 @@ from pipeline.recipe import Recipe, stage_labels
 from pipeline.registry import did_you_mean
 from pipeline.run.bundles import bundled
 from pipeline.run.folder import MANIFEST, UNFINISHED
+from pipeline.run.inputs import of_each
 from pipeline.run.passes import Pass, plan_passes
 from pipeline.stage import Stage
 from pipeline.storage import Folder
@@ -36,7 +37,14 @@ class RunPlan:
     @property
     def labels(self) -> list[str]:
         """The stages' names as tallies count them."""
-        return stage_labels([stage.label for stage in self.recipe.stages])
+        return stage_labels([stage.counted_as for stage in self.recipe.stages])
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should hear before any work."""
+        return [
+            f"{label}: {note}" for label, s in zip(self.labels, self.recipe.stages, strict=True) for note in s.notes()
+        ]
 
     def stages_of(self, number: int) -> list[Stage]:
         """Return the stages that work in pass `number`; none behind the last."""
@@ -47,7 +55,8 @@ class RunPlan:
 def plan_run(recipe: Recipe) -> RunPlan:
     """Return what running `recipe` means. Opens every input and reads its schema; raises UserError for any fault."""
     schema = check_inputs(recipe.inputs, recipe.stages)
-    splits = [split for file in recipe.inputs for split in plan_splits(file, recipe.limits.split_bytes)]
+    cut = of_each(recipe.inputs, lambda file: plan_splits(file, recipe.limits.split_bytes))
+    splits = [split for pieces in cut for split in pieces]
     passes = tuple(plan_passes(recipe.stages, schema))
     check_output(recipe, passes[-1].schema_out)
     return RunPlan(recipe, passes, tuple(bundled(splits)))
@@ -97,7 +106,7 @@ def preload_of(stages: Sequence[Stage]) -> list[str]:
 
 def loads_of(stages: Sequence[Stage]) -> list[Load]:
     """Return the calls that load once, for all workers, what `stages` allow to be shared."""
-    return [arrow_ready, *(partial(load_once, stage.label, stage) for stage in stages if stage.shares_load)]
+    return [arrow_ready, *(partial(load_once, stage.counted_as, stage) for stage in stages if stage.shares_load)]
 
 
 def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:
@@ -110,8 +119,8 @@ def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Sche
     """
     carried: dict[str, tuple[pa.DataType, str]] = {}
     pages: InputFile | None = None
-    for file in files:
-        for field in carried_fields(file):
+    for file, fields in zip(files, of_each(files, carried_fields), strict=True):
+        for field in fields:
             known, other = carried.setdefault(field.name, (field.type, file.name))
             if known != field.type:
                 carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)

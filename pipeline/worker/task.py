@@ -56,6 +56,7 @@ class PassWork:
         writes: the texts are written anew; else only which rows are left.
         shards: the corpus that decisions applied here speak of.
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
+        signals: what stages measure is written down.
         failed_share: a task in which more than this share fails ends the run.
         sample: share of the documents of the input that is read.
     """
@@ -74,6 +75,7 @@ class PassWork:
     text_characters: int
     failed_share: float
     sample: float = 1.0
+    signals: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:

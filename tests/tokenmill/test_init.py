@@ -78,7 +78,8 @@ def test_a_recipe_for_files_of_many_kinds_runs_on_them(folder, capsys):
     pq.write_table(pa.table({"body": [prose(ENGLISH, 9)], "n": [1]}), folder / "in/t.parquet")
     write_warc(folder / "in/crawl.warc.gz", [prose(ENGLISH, n * 1000) for n in range(3)])
     (folder / "in/broken.parquet").write_bytes(b"PAR1 and nothing else")
-    (folder / "in/notes.md").write_text("no documents")
+    (folder / "in/notes.pdf").write_text("no documents")
+    (folder / "in/README.md").write_text("about the documents")
     recipe = init("in")
     table = tomllib.loads(recipe.read_text())
     assert "in/*.jsonl" in table["input"]["paths"]

@@ -187,7 +187,7 @@ COMMANDS = {
     "a recipe that is there": (["init", "a.jsonl", "--out", "ok.toml"], "ok.toml is there already"),
     "a recipe in no folder": (["init", "a.jsonl", "--out", "x/r.toml"], "there is no folder x"),
     "a recipe for nothing": (["init", "none.jsonl"], "nothing matches 'none.jsonl'"),
-    "a recipe for what is not read": (["init", "notes.md"], "none of 1 files can be read"),
+    "a recipe for what is not read": (["init", "notes.pdf"], "none of 1 files can be read"),
     "a sample where something is": (["init", "--sample", "."], ". is there already"),
     "an unknown shell": (["completion", "csh"], "invalid choice: 'csh'"),
 }  # fmt: skip
@@ -198,7 +198,7 @@ def test_a_mistake_on_the_command_line_is_one_line_and_makes_nothing(capsys, fol
     (folder / "ok.toml").write_text(IN + stage("c4"))
     (folder / "all.toml").write_text('[input]\npaths = ["**/*.parquet", "a.jsonl"]\n' + stage("c4"))
     (folder / "x.parquet").write_bytes((folder / "a.jsonl").read_bytes())
-    (folder / "notes.md").write_text("notes")
+    (folder / "notes.pdf").write_text("notes")
     (folder / "empty").mkdir()
     arguments, says = COMMANDS[name]
     assert says in said(capsys, *arguments)

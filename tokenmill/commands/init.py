@@ -17,7 +17,7 @@ import tomli_w
 from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
 from pipeline.readers import InputFile
-from pipeline.readers.formats import kind_by_name
+from pipeline.recipe_inputs import is_meant
 from tokenmill.recipes import recipe_names, recipe_text
 from tokenmill.survey import LOOK, Kind, Survey, Tried, TryOut, survey, typed
 from tokenmill.terminal import lines, visible
@@ -77,7 +77,7 @@ def _paths(asked: Sequence[str], out: pathlib.Path) -> list[str]:
     found: dict[str, str] = {}
     for path in asked:
         try:
-            files = find_files(path, pathlib.Path.cwd(), lambda name: kind_by_name(name) is not None).files
+            files = find_files(path, pathlib.Path.cwd(), is_meant).files
         except PathFault as fault:
             raise UserError(str(fault)) from fault
         for file in files:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import os
 import pathlib
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
-from pipeline.errors import UserError, said_of
+from pipeline.errors import UserError
+from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
+from pipeline.run.inputs import sizes_of
 from pipeline.run.plan import RunPlan, check_place, formats, loads_of, preload_of
 from pipeline.run.publish import Finished
-from pipeline.storage import Folder
+from pipeline.storage import Folder, reach
+from tokenmill.places import executors
 from tokenmill.products import Results, add_products, beside, results_of
 from tokenmill.progress import RunLog, RunProgress
 from tokenmill.report.funnel import funnel_text, tokens_text
@@ -39,7 +40,13 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a recipe, or go on with a run that was stopped")
     parser.add_argument("recipe", metavar="RECIPE", help="TOML file")
     parser.add_argument("--out", help="folder of the run (default: runs/NAME)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument(
+        "--workers", type=int, help="processes, or tasks at a time on a cluster (default: by its cores)"
+    )
+    parser.add_argument(
+        "--executor", choices=("local", "ray"), default="local", help="where tasks run (default: local)"
+    )
+    parser.add_argument("--address", help="of the Ray cluster, HOST:PORT (default: auto)")
     parser.add_argument("--set", action="append", default=[], metavar="STAGE.KEY=VALUE", help="change a parameter")
     parser.add_argument(
         "--retry-failed", action="store_true", help="try documents again that failed in this run before"
@@ -59,7 +66,7 @@ def add_parser(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Check the recipe, and carry it out unless this is a dry run."""
-    if given.workers < 1:
+    if given.workers is not None and given.workers < 1:
         raise UserError(f"--workers must be at least 1; got {given.workers}")
     recipe = load_recipe(given.recipe, [*given.set, *_tryout(given)])
     with located(recipe.file, recipe.overridden):
@@ -85,32 +92,17 @@ def _tryout(given: argparse.Namespace) -> list[str]:
 
 def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
-    if not given.dry_run and not _began(out):  # else what there is to do is seen first
+    reach(out.url)
+    if given.executor == "local" and not given.dry_run and not _began(out):  # else what there is to do is seen first
         start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
-    plan = assemble(recipe)
-    check_place(plan.recipe, out)
-    if given.dry_run:
+    with executors(given.executor, given.address) as executor_of:
+        plan = assemble(recipe)
+        check_place(plan.recipe, out)
+        finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
+    if finished is None:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
-    progress = RunProgress(
-        say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
-        log=RunLog(pathlib.Path(given.log) if given.log else out.path("run.log")),
-    )
-    finished = logged(
-        progress,
-        functools.partial(
-            execute,
-            plan,
-            out,
-            workers=given.workers,
-            progress=progress,
-            finish=add_products,
-            beside=beside(plan),
-            retry_failed=given.retry_failed,
-            asked=given.out is not None,
-        ),
-    )
     summary = finished.summary.as_dict()
     if given.json:
         print(json.dumps(summary, indent=1))
@@ -121,23 +113,6 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     return 2 if finished.summary.faults else 0
 
 
-def logged(progress: RunProgress, work: Callable[[], Finished]) -> Finished:
-    """Return what `work` returns; how it ends goes into the log."""
-    try:
-        finished = work()
-    except BaseException as error:
-        progress.close()
-        if progress.log.is_open:
-            progress.log.write(f"ended: {said_of(error) or type(error).__name__}")
-        raise
-    s = finished.summary
-    counts = f"read {s.read:,}, kept {s.kept:,}, failed {s.failed:,}"
-    progress.log.write(f"done: {counts}" + (", nothing had changed" if finished.unchanged else ""))
-    for what, why in s.faults.items():
-        progress.log.write(f"not made: {what}: {why}")
-    return finished
-
-
 def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
     print(f"\n{name}: documents\n\n{funnel_text(summary)}")
     if results.budget is not None:
@@ -145,6 +120,30 @@ def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
     if results.plan_lines:
         print("\nplan\n\n" + lines("\n".join(results.plan_lines)))
     print("\nfiles\n\n" + table(["what", "where"], [[what, where] for what, where in results.files], left=(0, 1)))
+
+
+def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
+    progress = RunProgress(
+        say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
+        log=RunLog(pathlib.Path(given.log) if given.log else out.path("run.log")),
+    )
+    try:
+        finished = execute(
+            plan,
+            out,
+            workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
+            progress=progress,
+            finish=add_products,
+            beside=beside(plan),
+            retry_failed=given.retry_failed,
+            asked=given.out is not None,
+            executor=executor,
+        )
+    except BaseException as error:
+        progress.failed(error)
+        raise
+    progress.finished(finished)
+    return finished
 
 
 def _began(out: Folder) -> bool:
@@ -190,7 +189,7 @@ def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
 def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
     """Return what running `plan` would do: inputs by format, columns, passes, what stands already, bytes expected."""
     kinds = formats(plan.recipe.inputs)
-    sizes = {f.name: os.path.getsize(f.path) for f in plan.recipe.inputs if "://" not in f.path}
+    sizes = sizes_of(plan.recipe.inputs)
     pages = sum(sizes.get(name, 0) for name, kind in kinds.items() if "warc" in kind or "arc" in kind)
     stored = sum(sizes.values())
     estimate = int(pages * PAGES_SHARE + (stored - pages) * TEXT_SHARE) * sum(p.writes for p in plan.passes)
@@ -206,7 +205,7 @@ def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
         "columns_out": {field.name: str(field.type) for field in plan.passes[-1].schema_out},
         "passes": _forecast(plan, out),
         "tryout": str(plan.recipe.tryout),
-        "notes": list(plan.recipe.notes),
+        "notes": [*plan.recipe.notes, *plan.notes],
         "output_bytes_estimated": estimate,
         "disk_free_bytes": shutil.disk_usage(place).free if place is not None else None,
     }
@@ -226,7 +225,7 @@ def dry_text(described: dict[str, Any]) -> str:
     ]
     free = described["disk_free_bytes"]
     if free is not None and free < described["output_bytes_estimated"]:
-        text.insert(5, f"WARNING  only {free / 1e6:,.1f} MB are free there")
+        text.insert(-1, f"WARNING  only {free / 1e6:,.1f} MB are free there")
     if described["tryout"]:
         text.insert(2, f"TRY-OUT  only {described['tryout']}")
     text[2:2] = [f"note     {note}" for note in described["notes"]]

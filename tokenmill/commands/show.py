@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
-from pipeline.readers.formats import kind_by_name
+from pipeline.recipe_inputs import is_meant
 from pipeline.registry import did_you_mean
 from pipeline.run.folder import MANIFEST, UNFINISHED, local_folder
 from pipeline.storage import Folder
@@ -113,7 +113,7 @@ def _files(places: Sequence[str]) -> list[Any]:
     files: dict[str, str] = {}
     for place in places:
         try:
-            found = find_files(place, pathlib.Path.cwd(), lambda name: kind_by_name(name) is not None)
+            found = find_files(place, pathlib.Path.cwd(), is_meant)
         except PathFault as fault:
             raise UserError(str(fault)) from fault
         for file in found.files:
