@@ -204,7 +204,9 @@ def document(value: dict[str, Any], keys: Keys, file: InputFile, offset: int) ->
     if keys.paragraphs and is_paragraphs(payload):
         payload = PARAGRAPH.join(payload)
     for ours, theirs in keys.others.items():
-        if has(value, theirs) and not (ours == "source" and file.source is not None):
+        if (theirs in value or ("." in theirs and has(value, theirs))) and not (
+            ours == "source" and file.source is not None
+        ):
             row[ours] = _label(_taken(value, theirs))
     row["id"] = row.get("id") or f"{file.name}#{offset}"
     row["source"] = file.source or row.get("source") or DEFAULT_SOURCE
