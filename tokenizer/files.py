@@ -41,12 +41,13 @@ class Piece:
 
     split: Split
 
-    def read(self, number: int = 0) -> Iterator[Batch | int]:
-        """Yield batches (columns id, source, language, text; shard `number`), and 1 for every unreadable record."""
+    def read(self, number: int = 0, columns: Sequence[pa.Field] = COLUMNS) -> Iterator[Batch | int]:
+        """Yield batches of `columns` (shard `number`), and 1 for every unreadable record."""
+        schema = pa.schema(columns)
         if self.split.format == _TEXT:
-            yield _whole_file(self.split.file, number)
+            yield _whole_file(self.split.file, number, schema)
             return
-        options = ReadOptions(pa.schema(COLUMNS), BATCH_BYTES, {}, RECORD_BYTES)
+        options = ReadOptions(schema, BATCH_BYTES, {}, RECORD_BYTES)
         for item in read_split(self.split, options):
             if isinstance(item, Batch):
                 item.shard = number
@@ -61,7 +62,7 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     Raises:
         UserError: a path matches nothing, or a file holds no text.
     """
-    files = list(dict.fromkeys(file for path in paths for file in _files(str(path))))
+    files = list(dict.fromkeys(file for path in paths for file in files_named(str(path))))
     if not files:
         raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
     columns = () if text_column == "text" else (("text", text_column),)
@@ -78,7 +79,8 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     return pieces
 
 
-def _files(path: str) -> list[str]:
+def files_named(path: str) -> list[str]:
+    """Return the files that `path` (a file, a folder, a glob or a URL) names, as absolute paths. Raises UserError for none."""
     if "://" in path:
         return [path]
     place = pathlib.Path(path)
@@ -93,11 +95,12 @@ def _files(path: str) -> list[str]:
     return [str(pathlib.Path(p).resolve()) for p in found]
 
 
-def _whole_file(file: InputFile, number: int) -> Batch:
+def _whole_file(file: InputFile, number: int, schema: pa.Schema) -> Batch:
     with open_input(file.path) as source:
         text = decoded(source.read())
-    row = {"id": [file.name], "source": [DEFAULT_SOURCE], "language": [None], "text": [text]}
-    return Batch(pa.RecordBatch.from_pydict(row, pa.schema(COLUMNS)), shard=number)
+    known = {"id": file.name, "source": DEFAULT_SOURCE, "text": text, "file": file.name, "offset": 0}
+    row = {name: [known.get(name)] for name in schema.names}
+    return Batch(pa.RecordBatch.from_pydict(row, schema), shard=number)
 
 
 def decoded(data: bytes) -> str:

@@ -107,7 +107,7 @@ class MinHashDedup(CorpusStage):
         search = Search("near_duplicate", self.ngram, self.bands, self.threshold, observations, corpus, work)
         drops, unsure = remove_alike(search, tasks)
         write_notes(work, self._decision_notes(unsure))
-        return DropPositions.of(self.label, drops, work)
+        return DropPositions.of(self.counted_as, drops, work)
 
     def _decision_notes(self, unsure: int) -> list[str]:
         """Return what the user should hear.
