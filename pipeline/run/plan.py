@@ -80,7 +80,8 @@ def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Sche
             known, other = carried.setdefault(field.name, (field.type, file.name))
             if known != field.type:
                 carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)
-        if pages is None and "raw" in provides(file):
+        carries = provides(file)  # of every file: a wrong column is found here
+        if pages is None and "raw" in carries:
             pages = file
     if pages is not None and not any("raw" in stage.removes for stage in stages):
         raise InputError(f'{pages.name} holds pages, not text: begin the recipe with [[stage]] use = "extract"')

@@ -10,6 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
+from pipeline.errors import InputError
+from pipeline.recipe import load_recipe
+from pipeline.run.plan import plan_run
 from tests.tokenmill.test_cli import recipe, tokenmill
 
 TEXT = "The lamp burns on the rock tonight, and the keeper writes of it in his book."
@@ -26,6 +29,15 @@ def test_a_wrong_column_ends_the_dry_run_and_the_run_with_the_likely_one_and_no_
         'input.columns = { text = "content" }\n'
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_column_is_found_in_any_of_the_files_pages_or_not(tmp_path):
+    (tmp_path / "a.html").write_text("<p>page</p>")
+    (tmp_path / "b.jsonl").write_text('{"text": "a"}\n')
+    (tmp_path / "c.jsonl").write_text('{"body": "a"}\n')
+    path = recipe(tmp_path, '[[stage]]\nuse = "extract"\n', paths='["a.html", "b.jsonl", "c.jsonl"]')
+    with pytest.raises(InputError, match=r"c\.jsonl: its first object has no key 'text'"):
+        plan_run(load_recipe(path))
 
 
 def test_files_of_every_kind_are_read_in_one_run_and_what_is_no_text_is_counted(tmp_path):
