@@ -210,7 +210,7 @@ def test_texts_that_are_null_or_come_later_are_no_wrong_column(tmp_path):
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
 def test_a_table_without_the_column_is_said_with_the_columns(tmp_path, name):
     (tmp_path / name).write_text("id,body\n1,words\n".replace(",", "," if name == "a.csv" else "\t"))
-    with pytest.raises(InputError, match=r'no key .text.; there are id, body: .*text = "body"'):
+    with pytest.raises(InputError, match=r'first row has no column .text.; there are id, body: .*text = "body"'):
         check(tmp_path / name)
 
 
