@@ -143,6 +143,12 @@ def test_fineweb2_measures_by_the_thresholds_of_the_language():
     assert (drop.rule, drop.value, drop.threshold) == ("dup_line_frac", 27 / 101, german["dup_line_frac"])
 
 
+def test_stop_words_of_korean_are_endings_of_words():
+    text = "나는 학교에서 친구와 함께 한국어를 공부하고 집으로 돌아왔다. " * 8
+    assert rule(GopherQuality(variant="fineweb2"), text, "ko") is None
+    assert rule(GopherQuality(variant="fineweb2"), "학교 친구 공부 " * 20, "ko") == "gopher_enough_stop_words"
+
+
 def test_a_language_without_thresholds_is_asked_only_what_is_the_same_for_all():
     stage = GopherQuality(variant="fineweb2")
     assert rule(stage, GERMAN, "xx") is None
