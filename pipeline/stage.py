@@ -128,6 +128,8 @@ class Stage:
         adds: columns it adds, with their types.
         removes: columns that it takes away.
         preload: modules, beside its own, that are imported once for all workers instead of by each.
+        shares_load: what `load` leaves in memory is good in forks too (no threads, no open files): it is done once
+            for all workers.
         libraries: distributions whose installed version decides what the stage makes of a document; belongs to the
             fingerprint, so that an upgrade never mixes with what was made before.
     """
@@ -139,6 +141,7 @@ class Stage:
     needs: ClassVar[tuple[str, ...]] = ("text",)
     removes: ClassVar[tuple[str, ...]] = ()
     preload: ClassVar[tuple[str, ...]] = ()
+    shares_load: ClassVar[bool] = False
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -152,7 +155,7 @@ class Stage:
         return ()
 
     @property
-    def label(self) -> str:
+    def counted_as(self) -> str:
         """The name that ledger and tallies count under; a decision answers the corpus stage it comes from."""
         return self.name
 
@@ -163,8 +166,12 @@ class Stage:
         """Digests of what the stage loads beside its parameters (models, word lists, evaluation files)."""
         return {}
 
+    def notes(self) -> list[str]:
+        """Return what the user should hear of this stage before it works: one line each."""
+        return []
+
     def load(self) -> None:
-        """Load models, indexes and compiled code. Called once in each worker before its first document: what it raises
+        """Load models, indexes and compiled code. Called once in each worker, or once for all of them, before the first document: what it raises
         is a fault of the environment and ends the run, never a document's."""
 
     def identity(self) -> dict[str, Any]:
@@ -208,10 +215,17 @@ class MapStage(Stage):
             never pays for this stage again.
         only_drops: it takes documents out and changes nothing in those that stay. A pass of such stages writes which
             rows are left instead of their texts.
+        edits: it may change the text of a document that stays.
     """
 
     costly: ClassVar[bool] = False
     only_drops: ClassVar[bool] = False
+    edits: ClassVar[bool] = True
+
+    def without_rules(self) -> MapStage:
+        """Return the stage that measures and changes documents as this one does, and drops none that this one might keep if
+        a threshold were another. Asked of stages that measure."""
+        return self
 
     def apply(self, batch: Batch) -> Outcome:
         """Return what is kept of `batch` and what was removed from it, with reasons."""

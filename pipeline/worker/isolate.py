@@ -62,7 +62,7 @@ def checked(stage: MapStage, given: Batch, outcome: Outcome) -> Outcome:
     )
     if wrong:
         raise AccountingError(
-            f"stage {stage.label} lost documents, doubled or reordered them: given {len(given)}, kept {len(outcome.kept)}, "
+            f"stage {stage.counted_as} lost documents, doubled or reordered them: given {len(given)}, kept {len(outcome.kept)}, "
             f"removed {len(gone)}"
         )
     return outcome

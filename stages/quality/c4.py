@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -47,6 +48,7 @@ class C4(RuleStage):
     name: ClassVar[str] = "c4"
     published: ClassVar[str] = "C4, JMLR 21(140), arXiv:1910.10683; datatrove 0.10.1"
     defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {"datatrove": {}}
+    edits: ClassVar[bool] = True
     rule_parameters: ClassVar[tuple[str, ...]] = ("min_num_sentences", "filter_lorem_ipsum", "filter_curly_bracket")
 
     split_paragraph: bool = True
@@ -94,6 +96,10 @@ class C4(RuleStage):
         if found is not None and found[0].name == "lorem_ipsum" and self.filter_curly_bracket and values[3] < values[2]:
             return self.rules[1], values[3], 0.0
         return found
+
+    def without_rules(self) -> RuleStage:
+        off = {"min_num_sentences": -1, "filter_lorem_ipsum": False, "filter_curly_bracket": False}
+        return dataclasses.replace(self, **off)  # type: ignore[arg-type]
 
     def check(self) -> None:
         if self.variant == "fineweb2":

@@ -75,6 +75,8 @@ class RuleStage(DocumentStage):
     """Variant -> parameters whose default is the variant's. A parameter left at None takes it; one that stays None is looked
     up by language."""
 
+    edits: ClassVar[bool] = False
+
     mode: Mode = "drop"
     """drop: documents that break a rule leave. annotate: none leaves and no text changes; signals are measured alone."""
     signals: bool = False
@@ -129,10 +131,16 @@ class RuleStage(DocumentStage):
     def adds(self) -> tuple[pa.Field, ...]:
         return self.measures if self.signals else ()
 
+    def without_rules(self) -> RuleStage:
+        """Return the stage that measures and changes texts as this one does, and keeps every document."""
+        if not self.edits:
+            return dataclasses.replace(self, mode="annotate")
+        raise NotImplementedError(f"{self.name} edits texts: it has to say what it is without its rules")
+
     @property
     def answerable(self) -> frozenset[str]:
         """Parameters whose change leaves signals and texts as they are, so that `first_broken` tells what it would do."""
-        return frozenset(self.rule_parameters) | {"mode", "signals"}
+        return frozenset(self.rule_parameters) | ({"signals"} if self.edits else {"mode", "signals"})
 
     def unanswered(self, other: RuleStage) -> list[str]:
         """Return the parameters in which `other` differs and that this one's signals cannot answer for.
@@ -171,13 +179,7 @@ class RuleStage(DocumentStage):
             Index into `rules` (int64; `KEPT`: none), the value and the threshold (float64, NaN where none is broken),
             each of shape (documents,).
         """
-        names = list(names or self.signal_names)
-        rules = self.rules
-        thresholds = self.thresholds(signals, names)
-        values = signals[:, [names.index(rule.signal) for rule in rules]]
-        below = np.array([rule.side == "below" for rule in rules], bool)
-        spares = np.array([rule.spares_zero for rule in rules], bool)
-        broken = np.where(below, values < thresholds, values > thresholds) & ~(spares & (values == 0))
+        broken, values, thresholds = self._broken_each(signals, names)
         first = self._first(broken, values)
         rows, hit = np.arange(len(signals)), first != KEPT
         return (
@@ -185,6 +187,23 @@ class RuleStage(DocumentStage):
             np.where(hit, values[rows, first], np.nan),
             np.where(hit, thresholds[rows, first], np.nan),
         )
+
+    def each_broken(self, signals: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
+        """Return bool, shape (documents, rules): which rules each document breaks, whatever comes before them."""
+        return self._broken_each(signals, names)[0]
+
+    def _broken_each(
+        self, signals: np.ndarray, names: Sequence[str] | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return which rules are broken, the values they look at and their thresholds: (documents, rules) each."""
+        names = list(names or self.signal_names)
+        rules = self.rules
+        thresholds = self.thresholds(signals, names)
+        values = signals[:, [names.index(rule.signal) for rule in rules]]
+        below = np.array([rule.side == "below" for rule in rules], bool)
+        spares = np.array([rule.spares_zero for rule in rules], bool)
+        broken = np.where(below, values < thresholds, values > thresholds) & ~(spares & (values == 0))
+        return broken, values, thresholds
 
     def _first(self, broken: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return int64: which of the rules `broken`, bool of shape (documents, rules), names each document's verdict."""
