@@ -166,6 +166,10 @@ class Stage:
         """Digests of what the stage loads beside its parameters (models, word lists, evaluation files)."""
         return {}
 
+    def notes(self) -> list[str]:
+        """Return what the user should hear of this stage before it works: one line each."""
+        return []
+
     def load(self) -> None:
         """Load models, indexes and compiled code. Called once in each worker, or once for all of them, before the first document: what it raises
         is a fault of the environment and ends the run, never a document's."""

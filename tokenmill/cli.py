@@ -14,7 +14,21 @@ from types import FrameType
 from pipeline.errors import AccountingError, UserError
 from pipeline.stage import installed_version
 
-COMMANDS = ("run", "inspect", "analyse", "what-if", "report", "clean", "stages", "quality", "tokenizer", "plan")
+COMMANDS = (
+    "run",
+    "status",
+    "inspect",
+    "analyse",
+    "what-if",
+    "report",
+    "clean",
+    "stages",
+    "quality",
+    "tokenizer",
+    "tokens",
+    "batch",
+    "plan",
+)
 STOPS = ("SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
 

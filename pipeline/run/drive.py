@@ -29,6 +29,7 @@ from pipeline.run.plan import RunPlan, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
 from pipeline.run.standing import Looked, Standing
+from pipeline.run.status import StatusBoard
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
@@ -75,8 +76,21 @@ def execute(
             if executor is None:
                 stages = plan.recipe.stages
                 executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
-            run = _Run(plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {})
+            board = stack.enter_context(_told(progress or Silent(), out))
+            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
+
+
+@contextlib.contextmanager
+def _told(progress: Progress, out: Folder) -> Iterator[StatusBoard]:
+    """Yield `progress`, passed on and written down in `out` for whoever asks from elsewhere."""
+    board = StatusBoard(progress, out, EDITION)
+    try:
+        yield board
+    except BaseException as error:
+        board.close(error)
+        raise
+    board.close(None)
 
 
 @dataclass
@@ -100,6 +114,8 @@ class _Run:
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
         self._note()
+        for note in self.plan.notes:
+            self.progress.note(note)
         standing: Standing | None = None
         looked: list[Looked] = []
         chain = self._start()
@@ -328,7 +344,11 @@ class _Run:
     ) -> Iterator[Result]:
         """Yield the results of `tasks` on the run's workers; the first that failed for good ends the run."""
 
+        board = self.progress if isinstance(self.progress, StatusBoard) else None
+
         def look(at: Any) -> None:
+            if board is not None:
+                board.spots(at)
             self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0))
 
         limits = self.plan.recipe.limits
@@ -351,6 +371,8 @@ class _Run:
         )
         with contextlib.closing(results):  # type: ignore[type-var]
             for result in results:
+                if board is not None:
+                    board.ended(result)
                 if result.error is not None:
                     raise result.error
                 yield result

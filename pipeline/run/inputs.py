@@ -11,10 +11,10 @@ import itertools
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.readers import InputFile, Split
 from pipeline.stage import digest_of
@@ -24,7 +24,34 @@ from pipeline.worker.task import State
 
 FILE = "inputs.json"
 READ_AHEAD = 4
-"""Files whose content is read before their turn has come."""
+"""Files on this machine whose content is read before their turn has come."""
+ASKED_AT_ONCE = 32
+"""Files elsewhere that are asked about at the same time: an answer takes long, and costs nothing to wait for."""
+T = TypeVar("T")
+
+
+def of_each(files: Sequence[InputFile], ask: Callable[[InputFile], T]) -> Iterator[T]:
+    """Yield what `ask` returns of each file, in order; those elsewhere are asked about many at a time."""
+    if not any("://" in file.path for file in files):
+        yield from map(ask, files)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        try:
+            for file in files:
+                waiting.append(pool.submit(ask, file))
+                if len(waiting) > 2 * ASKED_AT_ONCE:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def sizes_of(files: Sequence[InputFile]) -> dict[str, int]:
+    """Return the bytes of each file by its name."""
+    return dict(zip((f.name for f in files), of_each(files, lambda f: head_input(f.path).size), strict=True))
 
 
 @dataclass
@@ -95,9 +122,10 @@ def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSp
     seen: Counter[str] = Counter()
     ahead: deque[Future[list[str]]] = deque()
     submitted = 0
-    with ThreadPoolExecutor(2) as pool:
+    elsewhere = any("://" in group[0].file.path for group in groups)
+    with ThreadPoolExecutor(ASKED_AT_ONCE if elsewhere else 2) as pool:
         for number, group in enumerate(groups):
-            while submitted < min(len(groups), number + 1 + READ_AHEAD):
+            while submitted < min(len(groups), number + 1 + (ASKED_AT_ONCE if elsewhere else READ_AHEAD)):
                 ahead.append(pool.submit(_marks, groups[submitted][0], marks))
                 submitted += 1
             found = ahead.popleft().result()

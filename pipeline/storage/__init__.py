@@ -7,6 +7,7 @@ store publishes an upload when it is complete (`objects.py`).
 from pipeline.storage.folder import Folder, Missing, digest_file, head_input, open_input
 from pipeline.storage.leases import Lease, lease
 from pipeline.storage.local import Head
+from pipeline.storage.remote import expand, local_copy, reach
 from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 
 __all__ = [
@@ -18,9 +19,12 @@ __all__ = [
     "digest_file",
     "encode_numbers",
     "encode_table",
+    "expand",
     "head_input",
     "lease",
+    "local_copy",
     "open_input",
+    "reach",
     "shard_writer",
     "write_bounded",
 ]

@@ -16,6 +16,9 @@ from pipeline.storage import Folder
 from pipeline.tally import READ
 from pipeline.worker.task import PIECE_BITS, ShardTask, Stand, State
 
+SHARD_AHEAD = 32 << 20
+"""Bytes that the first request to an object store fetches of a shard: most are read by one."""
+
 
 def read_task(task: ShardTask) -> Iterator[Item]:
     """Yield what the task's split or shard holds, from document `task.first` on, with marks where a shard may end."""
@@ -72,7 +75,7 @@ def rows_table(rows: np.ndarray) -> pa.Table:
 def read_stand(stand: Stand, name: str, batch_bytes: int) -> Iterator[Batch]:
     """Yield what is left of shard `name` as batches of at most about `batch_bytes`, numbered by row."""
     left = None if stand.rows is None else rows_left(stand.rows, name)
-    with stand.texts.open(f"{name}.parquet") as file:
+    with stand.texts.open(f"{name}.parquet", SHARD_AHEAD) as file:
         parquet = pq.ParquetFile(file)
         sizes = [parquet.metadata.row_group(g) for g in range(parquet.num_row_groups)]
         per_row = max((g.total_byte_size // max(1, g.num_rows) for g in sizes), default=1)
