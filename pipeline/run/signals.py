@@ -66,8 +66,8 @@ class PassSignals:
         return _numbers(self.table[name])
 
     def codes(self, name: str) -> tuple[list[str], np.ndarray]:
-        """Return the different texts of column `name`, and for each document which of them it has (-1: none)."""
-        found = self.table[name].combine_chunks().dictionary_encode()
+        """Return the different texts of column `name`, and for each document which of them it has; absent is one."""
+        found = self.table[name].combine_chunks().dictionary_encode(null_encoding="encode")
         return found.dictionary.to_pylist(), _numbers(found.indices)
 
     def signals(self, label: str) -> tuple[list[str], np.ndarray]:
