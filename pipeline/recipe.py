@@ -63,6 +63,9 @@ class OutputOptions:
 
     shard_bytes: int = 256_000_000
     """Text in one file of ``data/``, about."""
+    signals: bool = True
+    """Write what stages measure of every document, kept or not, into ``signals/``: what-if, and analyse on a run, read it. A
+    document that a rule set drops is then still measured by the rule sets that follow it directly."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def load_recipe(path: str | pathlib.Path, overrides: Sequence[str] = ()) -> Reci
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(str(path), f"is not TOML: {error}") from error
     for override in overrides:
-        _override(table, override)
+        apply_override(table, override)
     recipe = build_recipe(table, path.resolve().parent, default_name=path.stem)
     return dataclasses.replace(recipe, file=path.resolve())
 
@@ -278,7 +281,7 @@ def _shown(path: str, folder: pathlib.Path) -> str:
         return path
 
 
-def _override(table: dict[str, Any], override: str) -> None:
+def apply_override(table: dict[str, Any], override: str) -> None:
     """Apply ``stage.key=value`` to the parsed recipe `table`; the value is TOML, or a bare text."""
     target, equals, text = override.partition("=")
     owner, dot, key = target.strip().rpartition(".")

@@ -26,7 +26,7 @@ from pipeline.errors import UserError
 from pipeline.executors.here import run_here
 from pipeline.ledger import LEDGER_SCHEMA
 from pipeline.readers import InputFile
-from pipeline.recipe import Limits, Recipe, build_recipe, load_recipe
+from pipeline.recipe import Limits, OutputOptions, Recipe, build_recipe, load_recipe
 from pipeline.run.accounts import Summary, read_ledger
 from pipeline.run.drive import execute
 from pipeline.run.folder import local_folder
@@ -40,6 +40,7 @@ from tokenmill.places import executors
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
+from tokenmill.what_if import FinishedRun
 
 AnyStage = Stage | Callable[..., Any]
 
@@ -74,7 +75,8 @@ def apply(stages: Sequence[AnyStage], documents: Any) -> Applied:
         folder = pathlib.Path(name)
         pq.write_table(table, folder / "documents.parquet")
         file = InputFile(str(folder / "documents.parquet"), "documents.parquet")
-        recipe = Recipe("apply", folder, (file,), _stages(stages), Limits(failed_share=1.0))
+        options = OutputOptions(signals=False)
+        recipe = Recipe("apply", folder, (file,), _stages(stages), Limits(failed_share=1.0), output=options)
         out = local_folder(folder / "run")
         finished = execute(plan_run(recipe), out, workers=1, progress=Silent(), executor=run_here)
         added = [column.name for stage in recipe.stages for column in stage.adds]
@@ -103,6 +105,16 @@ class Run:
     def documents(self) -> dataset.Dataset:
         """Return the kept documents."""
         return dataset.dataset(f"{self.folder}/data", format="parquet")
+
+    def what_if(self, set: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what other thresholds would have done, such as ``{"gopher_quality.min_doc_words": 80}``, as
+        ``tokenmill what-if --json`` tells it.
+
+        Raises:
+            UserError: a change that the run's signals cannot answer for.
+        """
+        finished = FinishedRun(local_folder(self.folder))
+        return finished.answer(finished.changed([f"{key}={_toml(value)}" for key, value in set.items()])).as_dict()
 
     def removed(self) -> pa.Table:
         """Return the ledger."""

@@ -67,6 +67,7 @@ class Results:
 WHERE = (
     ("documents", "data/", "data"),
     ("ledger", "NN-*/ledger/ (tokenmill inspect {place})", ""),
+    ("signals", "signals/ (tokenmill what-if {place})", "signals"),
     ("tokenizers", "tokenizer/", "tokenizer"),
     ("tokens per document", "token_counts/", "token_counts"),
     ("token report", "token_report/ (CSV, JSON, Parquet)", "token_report"),

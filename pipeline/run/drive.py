@@ -114,6 +114,8 @@ class _Run:
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
         self._note()
+        for note in self.plan.notes:
+            self.progress.note(note)
         standing: Standing | None = None
         looked: list[Looked] = []
         chain = self._start()
@@ -279,6 +281,7 @@ class _Run:
             memory_bytes=limits.memory_bytes,
             text_characters=self.plan.recipe.ledger.text_characters,
             failed_share=limits.failed_share,
+            signals=self.plan.recipe.output.signals and makes and any(a.stage.measures for a in applied),
         )
 
     def _look(self, observer: Observer, seen: Records[Look], after: Standing, report: PassReport) -> Looked:

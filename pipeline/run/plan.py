@@ -31,7 +31,14 @@ class RunPlan:
     @property
     def labels(self) -> list[str]:
         """The stages' names as tallies count them."""
-        return stage_labels([stage.label for stage in self.recipe.stages])
+        return stage_labels([stage.counted_as for stage in self.recipe.stages])
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should hear before any work."""
+        return [
+            f"{label}: {note}" for label, s in zip(self.labels, self.recipe.stages, strict=True) for note in s.notes()
+        ]
 
     def stages_of(self, number: int) -> list[Stage]:
         """Return the stages that work in pass `number`; none behind the last."""
@@ -55,7 +62,7 @@ def preload_of(stages: Sequence[Stage]) -> list[str]:
 
 def loads_of(stages: Sequence[Stage]) -> list[Load]:
     """Return the calls that load once, for all workers, what `stages` allow to be shared."""
-    return [arrow_ready, *(partial(load_once, stage.label, stage) for stage in stages if stage.shares_load)]
+    return [arrow_ready, *(partial(load_once, stage.counted_as, stage) for stage in stages if stage.shares_load)]
 
 
 def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:

@@ -8,7 +8,7 @@ from pipeline.storage.folder import Folder, Missing, digest_file, head_input, op
 from pipeline.storage.leases import Lease, lease
 from pipeline.storage.local import Head
 from pipeline.storage.remote import expand, local_copy, reach
-from pipeline.storage.tables import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
+from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 
 __all__ = [
     "ROW_GROUP_BYTES",
@@ -17,6 +17,7 @@ __all__ = [
     "Lease",
     "Missing",
     "digest_file",
+    "encode_numbers",
     "encode_table",
     "expand",
     "head_input",

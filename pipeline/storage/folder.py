@@ -76,6 +76,15 @@ class Folder:
             else:
                 ours.put(new_name, source.get(name))
 
+    def link(self, name: str, to: str) -> None:
+        """Make file `name` appear as `to` too, without its bytes lying there twice where storage can do that."""
+        files = files_of(self.url)
+        with self._writes(to):
+            if isinstance(files, LocalFiles):
+                files.link(name, to)
+            else:
+                files.copy(files, name, to)
+
     def move(self, name: str, to: str) -> None:
         """Make file `name` appear as `to`, in place of what is there."""
         with self._writes(to):

@@ -56,6 +56,7 @@ class PassWork:
         writes: the texts are written anew; else only which rows are left.
         shards: the corpus that decisions applied here speak of.
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
+        signals: what stages measure is written down.
         failed_share: a task in which more than this share fails ends the run.
     """
 
@@ -72,6 +73,7 @@ class PassWork:
     memory_bytes: int
     text_characters: int
     failed_share: float
+    signals: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:

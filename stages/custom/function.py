@@ -46,16 +46,16 @@ class FunctionStage(DocumentStage):
     """Answers True or None to keep the document, False to drop it, a text to replace its own, or Keep or Drop."""
 
     @property
-    def label(self) -> str:
+    def counted_as(self) -> str:
         return _name(self.function)
 
     def identity(self) -> dict[str, Any]:
         """What tells it from another: its source, or its compiled code where there is no source."""
-        return {"stage": self.label, "only": list(self.only), "source": source_digest(self.function)}
+        return {"stage": self.counted_as, "only": list(self.only), "source": source_digest(self.function)}
 
     def judge(self, document: Document) -> Verdict:
         """Return what the function answers."""
-        return verdict_of(self.function(document), self.label)
+        return verdict_of(self.function(document), self.counted_as)
 
 
 def source_digest(function: Rule) -> str:

@@ -106,10 +106,10 @@ class MinHashDedup(CorpusStage):
         """Find texts that repeat, then buckets, compare what shares one, and drop what resembles a kept document."""
         search = Search("near_duplicate", self.ngram, self.bands, self.threshold, observations, corpus, work)
         drops, unsure = remove_alike(search, tasks)
-        write_notes(work, self.notes(unsure))
-        return DropPositions.of(self.label, drops, work)
+        write_notes(work, self._decision_notes(unsure))
+        return DropPositions.of(self.counted_as, drops, work)
 
-    def notes(self, unsure: int) -> list[str]:
+    def _decision_notes(self, unsure: int) -> list[str]:
         """Return what the user should hear.
 
         Args:

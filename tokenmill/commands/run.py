@@ -154,6 +154,7 @@ def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
         "columns": {field.name: str(field.type) for field in plan.passes[0].schema_in},
         "columns_out": {field.name: str(field.type) for field in plan.passes[-1].schema_out},
         "passes": _forecast(plan, out),
+        "notes": plan.notes,
         "output_bytes_estimated": estimate,
         "disk_free_bytes": shutil.disk_usage(place).free if place is not None else None,
     }
@@ -171,9 +172,10 @@ def dry_text(described: dict[str, Any]) -> str:
         f"output   about {described['output_bytes_estimated'] / 1e6:,.1f} MB over all passes",
         "",
     ]
+    lines[2:2] = [f"note     {note}" for note in described["notes"]]
     free = described["disk_free_bytes"]
     if free is not None and free < described["output_bytes_estimated"]:
-        lines.insert(5, f"WARNING  only {free / 1e6:,.1f} MB are free there")
+        lines.insert(-1, f"WARNING  only {free / 1e6:,.1f} MB are free there")
     rows = []
     for step in described["passes"]:
         does = [step["begins_with"], *step["stages"], *(f"observe for {label}" for label in step["observes"])]
