@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.documents import Batch, Document, clean_text, text_array
-from pipeline.errors import is_environment
+from pipeline.errors import is_environment, place_of
 from pipeline.guard import guard
 
 
@@ -322,9 +322,11 @@ class DocumentStage(MapStage):
 
 
 def failure(row: int, error: BaseException) -> Removal:
-    """Return the ledger line of a document whose processing raised `error`."""
+    """Return the ledger line of a document whose processing raised `error`: what it says, and where it was raised."""
     try:
         said = str(error)[:1000]
     except Exception as another:  # an error of somebody's own that cannot even say what it is
         said = f"(its message cannot be had: {type(another).__name__})"
-    return Removal(row, type(error).__name__, "failed", detail=clean_text(said))
+    place = place_of(error)
+    detail = clean_text(f"{said}{f' ({place})' if place else ''}")
+    return Removal(row, type(error).__name__, "failed", detail=detail)

@@ -24,24 +24,19 @@ _FORMULA = re.compile("\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r]")
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return `text` with each character that is not seen as what it is replaced by a mark that is.
+    """Return `text` with each character that is not seen as what it is written out, as Python would write it.
 
     Args:
         keep: characters that stay, such as line breaks where lines are wanted.
 
-    >>> visible("red: \\x1b[31m, turned: \\u202e")
-    'red: ␛[31m, turned: <U+202E>'
+    >>> print(visible("red: \\x1b[31m, turned: \\u202e"))
+    red: \\x1b[31m, turned: \\u202e
     """
     return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else _mark(found[0]), text)
 
 
 def _mark(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)  # a control picture
-    if code == 0x7F:
-        return "\u2421"
-    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"<U+{code:04X}>"
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def visible_json(value: Any, **options: Any) -> str:

@@ -11,14 +11,19 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from types import FrameType
+from typing import NoReturn
 
 from pipeline.errors import AccountingError, UserError
+from pipeline.registry import did_you_mean
 from pipeline.stage import installed_version
 from tokenmill.streams import safe_streams
+from tokenmill.terminal import visible
 
 COMMANDS = (
+    "init",
     "run",
     "status",
+    "show",
     "inspect",
     "analyse",
     "what-if",
@@ -30,6 +35,7 @@ COMMANDS = (
     "tokens",
     "batch",
     "plan",
+    "completion",
 )
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a run: workers first, finished shards kept. A second one ends it at once."""
@@ -44,9 +50,17 @@ class Stopped(KeyboardInterrupt):
         super().__init__(signal.Signals(number).name)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError with `message` and where to look."""
+        raise UserError(f"{message}; `{self.prog} --help` shows what there is")
+
+
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser; with `only`, the parts of that one command are imported and no others."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tokenmill",
         description="From raw crawl shards to a token budget and a priced training run, every document accounted for.",
     )
@@ -72,9 +86,13 @@ def _main(arguments: Sequence[str] | None) -> int:
         print("tokenmill: the working directory was removed; change to one that is there", file=sys.stderr)
         return 2
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    parser = build_parser(only)
     try:
-        given = parser.parse_args(arguments)
+        if arguments and only is None and not arguments[0].startswith("-"):
+            raise UserError(
+                f"there is no command {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}; `tokenmill` lists them"
+            )
+        parser = build_parser(only)
+        given = parser.parse_args(arguments, argparse.Namespace(build_parser=build_parser))
         if given.command is None:
             parser.print_help()
             return 2
@@ -83,7 +101,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
             return code
     except UserError as error:
-        print(f"tokenmill: {error}", file=sys.stderr)
+        print(visible(f"tokenmill: {error}"), file=sys.stderr)
         return 2
     except AccountingError as error:
         print(f"tokenmill: the accounts do not balance, which is a defect: {error}", file=sys.stderr)

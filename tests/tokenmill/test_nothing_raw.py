@@ -86,7 +86,7 @@ def test_no_command_prints_what_moves_a_cursor_or_turns_a_line(shown):
 def test_the_page_shows_marks_in_place_of_what_cannot_be_seen(shown):
     page = (shown[0] / "out/report.html").read_text("utf-8")
     assert not RAW.search(page)
-    assert "␛[31mred" in page
+    assert "\\x1b[31mred" in page
 
 
 def test_inspect_gives_programs_what_was_there(shown):

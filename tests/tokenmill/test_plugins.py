@@ -72,7 +72,7 @@ def test_one_that_calls_itself_like_ours_is_refused_and_named(listed):
 @pytest.mark.parametrize("package", ["raises", "leaves", "broken-syntax", "no-stage", "other-name", "twin-one"])
 def test_each_that_is_left_out_is_named_in_one_line_with_its_cause(listed, package):
     line = next(line for line in listed[1].splitlines() if package.split("-")[0] in line and "left out" in line)
-    assert {"raises": "RuntimeError: ␛[31mno model here", "leaves": "SystemExit: 3"}.get(package, "") in line
+    assert {"raises": "RuntimeError: \\x1b[31mno model here", "leaves": "SystemExit: 3"}.get(package, "") in line
 
 
 def test_what_a_plug_in_prints_when_it_is_loaded_is_no_output_of_ours(listed):

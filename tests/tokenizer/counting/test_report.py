@@ -62,7 +62,7 @@ def test_a_cell_that_a_spreadsheet_would_take_for_a_formula_begins_with_an_apost
     ]
     write_report(rows, Folder(str(tmp_path)))
     lines = (tmp_path / "tokens.csv").read_text().splitlines()
-    assert lines == ["source,tokens", '"\'=HYPERLINK(""http://x"")",-3', "'␉@SUM(1),1", "web-1,"]
+    assert lines == ["source,tokens", '"\'=HYPERLINK(""http://x"")",-3', "'\\t@SUM(1),1", "web-1,"]
 
 
 def test_totals_and_ratios_are_told_for_everything(report):
