@@ -10,8 +10,9 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.readers.compressed import Feed, compression_of, first_bytes, open_feed
+from pipeline.readers.compressed import compression_of, first_bytes, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
+from pipeline.readers.feed import Feed
 from pipeline.readers.jsonl import JsonlReader, first_object, keys_of
 from pipeline.readers.layout import layout_of, open_parquet
 from pipeline.readers.parquet import ParquetReader
@@ -63,7 +64,7 @@ def detect_format(file: InputFile) -> str:
 def _kind_of(head: bytes) -> str | None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for kind in ("warc", "arc"):
-        if GRAMMARS[kind].mark.match(start):
+        if GRAMMARS[kind].begins(start):
             return kind
     return "jsonl" if re.match(rb'\{\s*["}]', start) else None
 

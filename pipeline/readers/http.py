@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import zstandard
 
-from pipeline.readers.compressed import ZSTD_MAGIC, ZSTD_WINDOW
+from pipeline.readers.frames import ZSTD_MAGIC, ZSTD_WINDOW
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"[\r\n]{0,4}HTTP/\d(?:\.\d+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)

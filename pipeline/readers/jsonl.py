@@ -19,8 +19,9 @@ import msgspec
 from pipeline.documents import clean_text
 from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
-from pipeline.readers.compressed import MAGIC, Feed, find_magic, first_bytes, open_feed
+from pipeline.readers.compressed import MAGIC, Effort, first_bytes, next_member, open_feed
 from pipeline.readers.contract import DEFAULT_SOURCE, Fault, InputFile, Item, ReadOptions, Split
+from pipeline.readers.feed import Feed
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
@@ -128,15 +129,22 @@ def lines(file: BinaryIO, compression: str, start: int, end: int, limit: int) ->
                 yield line
         return
     at: int | None = 0
-    base = 0
+    base, effort = 0, Effort()
     while at is not None:
         feed = open_feed(file, compression, at)
         yield from _assemble(feed, base, limit)
         if feed.damage is None:
             return
         base += feed.position
-        yield Damage(base, "cut_file" if feed.cut else "damaged_region", f"{feed.damage}, at byte {feed.damaged_at}")
-        at = _next_member(file, compression, feed.damaged_at + 1)
+        at = None
+        if compression in MAGIC and effort.spend(max(1 << 16, feed.position)):
+            at = next_member(file, compression, feed.damaged_at + 1, _begins_line, 64, effort)
+        detail = f"{feed.damage}, at byte {feed.damaged_at}" + ("" if at else "; nothing behind it can be read")
+        yield Damage(base, "cut_file" if feed.cut else "damaged_region", detail)
+
+
+def _begins_line(data: bytes) -> bool:
+    return _LINE_START.match(data) is not None
 
 
 def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
@@ -153,18 +161,6 @@ def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
         pending = [*pending, rest] if size <= limit else []
     if size:
         yield Line(offset, b"".join(pending) if size <= limit else None, size, torn=feed.damage is not None)
-
-
-def _next_member(file: BinaryIO, compression: str, start: int) -> int | None:
-    """Return the first member at or after `start` whose content begins like a line of JSON."""
-    at: int | None = start if compression in MAGIC else None
-    while at is not None:
-        at = find_magic(file, MAGIC[compression], at)
-        if at is not None:
-            if _LINE_START.match(first_bytes(file, compression, 64, at)):
-                return at
-            at += 1
-    return None
 
 
 @dataclass
