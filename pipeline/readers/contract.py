@@ -51,7 +51,7 @@ class Fault:
     Attributes:
         number: its number in the split.
         offset: where it lies in the file, as in column `offset`.
-        rule: ``damaged_record``, ``damaged_region``, ``cut_file``, ``record_too_large``, ``bad_content_encoding``,
+        rule: ``damaged_record``, ``damaged_region``, ``cut_file``, ``incomplete_record``, ``record_too_large``, ``bad_content_encoding``,
             ``bad_json``, ``not_an_object``, ``bad_encoding``, ``no_text``, ``damaged_row_group``, or the rule that a
             skipped document was given.
         detail: what is wrong, for people.

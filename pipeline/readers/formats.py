@@ -26,7 +26,7 @@ _ENDINGS = {ending: kind for kind, endings in _NAMES.items() for ending in endin
 _PACKED = (".gz", ".zst", ".zstd", ".lz4")
 _ONE_VALUE = re.compile(rb"\s*(?:\[\s*[{\[\"]|\{\s*\n)")
 _TEXTS_LOOKED_AT = 8
-"""Records at the start of a WARC in which a `conversion` makes it a WET."""
+"""Records at the start of a WARC in which a `conversion`, and no answer of a server, makes it a WET."""
 
 
 def detect_format(file: InputFile) -> str:
@@ -82,23 +82,23 @@ def _kind_by_name(name: str) -> str | None:
 
 
 def _holds_texts(feed: Feed, kind: str) -> bool:
-    """Return whether one of the first records is a `conversion`."""
+    """Return whether one of the first records is a `conversion`, and none of them an answer of a server."""
     stream = Stream(feed, GRAMMARS[kind])
+    texts = False
     for _ in range(_TEXTS_LOOKED_AT):
         stream.skip_blank()
         raw = stream.header() if stream.begins() else None
         if raw is None:
-            return False
+            break
         header = GRAMMARS[kind].parse(raw)
-        if header.fields.get("warc-type", "").lower() == "conversion":
-            return True
-        if (
-            header.length is None
-            or header.length > 1 << 22
-            or stream.skip(header.length, header.length) < header.length
-        ):
+        what = header.fields.get("warc-type", "").lower()
+        if what in ("response", "resource"):
             return False
-    return False
+        texts = texts or what == "conversion"
+        length = header.length
+        if length is None or length > 1 << 22 or stream.skip(length, length) < length:
+            break
+    return texts
 
 
 def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:

@@ -14,6 +14,7 @@ from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, ReadOptions, 
 from pipeline.readers.http import BadCoding, Response, TooLarge, decode_body, parse_fields, parse_response
 from pipeline.readers.pages import PAGE_KINDS, body_kind
 from pipeline.readers.records import Record, Walk
+from pipeline.readers.segments import READ, Segments, kind_of
 from pipeline.readers.stream import NO_END, Grammar, Header
 from pipeline.storage import open_input
 
@@ -80,7 +81,6 @@ def _is_date(word: str | bytes) -> bool:
 
 
 GRAMMARS: dict[str, Grammar] = {"warc": WarcGrammar(), "wet": WarcGrammar(), "arc": ArcGrammar()}
-_READ = ("response", "resource", "conversion")
 
 
 @dataclass
@@ -94,30 +94,34 @@ class WarcReader:
 
     def __post_init__(self) -> None:
         self.batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
+        self._segments = Segments(self.options.max_record_bytes)
 
     def read(self) -> Iterator[Item]:
         """Yield batches, faults and what was ignored as they come."""
         grammar = GRAMMARS[self.split.format.partition(".")[0]]
         limit = self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
-            for record in Walk(file, self.compression, grammar, self.split.start, self.split.end, limit, self._wants):
+            walk = Walk(file, self.compression, grammar, self.split.start, self.split.end, limit, self._wants)
+            for record in self._segments.joined(walk):
                 answer = self._answer(record)
                 if answer is not None:
                     yield from self.batches.add(self.number, answer)
-                if answer is not None or _kind(record.header) in _READ:
+                if answer is not None or kind_of(record.header) in READ:
                     self.number += 1
         yield from self.batches.rest(self.number)
 
     def _wants(self, header: Header, offset: int) -> bool:
         guard.working_on(self.number, offset)
-        return _kind(header) in _READ and self.number not in self.options.skip
+        if self._segments.wants(header):
+            return True
+        return kind_of(header) in READ and self.number not in self.options.skip
 
     def _answer(self, record: Record) -> Fault | dict[str, Any] | None:
         """Return the document in `record`, its fault, or None for a record that is no document."""
         if record.rule:
             return self._fault(record, record.rule, record.detail)
-        if _kind(record.header) not in _READ:
-            self.batches.ignore(_kind(record.header))
+        if kind_of(record.header) not in READ:
+            self.batches.ignore(kind_of(record.header))
             return None
         if self.number in self.options.skip:
             return self._fault(record, *self.options.skip[self.number])
@@ -132,7 +136,7 @@ class WarcReader:
 
     def _document(self, record: Record, payload: bytes) -> Fault | dict[str, Any] | None:
         fields = record.header.fields
-        if _kind(record.header) == "conversion":
+        if kind_of(record.header) == "conversion":
             return self._conversion(record, payload)
         response = parse_response(payload)
         content_type = response.headers.get("content-type")
@@ -149,7 +153,9 @@ class WarcReader:
             self.batches.ignore(f"not a page: {kind}")
             return None
         if self.options.schema.get_field_index("raw") < 0:
-            return self._fault(record, "unexpected_page", "a page in a file of texts: name the file *.warc")
+            return self._fault(
+                record, "unexpected_page", "a page in a file that begins with texts: give pages a file of their own"
+            )
         row = self._row(record)
         row.update(raw=raw, content_type=content_type, truncated=row["truncated"] or ("unspecified" if short else None))
         return row
@@ -183,10 +189,6 @@ class WarcReader:
 
     def _fault(self, record: Record, rule: str, detail: str) -> Fault:
         return Fault(self.number, record.offset, rule, detail, self._id(record), _url(record.header))
-
-
-def _kind(header: Header) -> str:
-    return header.fields.get("warc-type", "no record type").lower()[:40]
 
 
 def _url(header: Header) -> str | None:
