@@ -96,9 +96,13 @@ class ReadOptions:
         batch_bytes: documents are handed on once they have this many bytes.
         skip: number of a document that killed a worker before -> (rule, detail) of the fault to answer for it.
         max_record_bytes: a record or line larger than this after decompression is a fault.
+        careful: read one document at a time, for one of a batch has killed a worker.
+        stop: number of the document at which reading killed a worker again though it was skipped: the split ends there.
     """
 
     schema: pa.Schema
     batch_bytes: int
     skip: Mapping[int, tuple[str, str]]
     max_record_bytes: int
+    careful: bool = False
+    stop: int | None = None

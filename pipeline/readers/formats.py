@@ -13,8 +13,9 @@ from pipeline.errors import InputError
 from pipeline.readers.compressed import compression_of, first_bytes, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
 from pipeline.readers.feed import Feed
+from pipeline.readers.footers import footer_of
 from pipeline.readers.jsonl import JsonlReader, first_object, keys_of
-from pipeline.readers.layout import layout_of, open_parquet
+from pipeline.readers.layout import layout_of
 from pipeline.readers.parquet import ParquetReader
 from pipeline.readers.stream import Stream
 from pipeline.readers.warc import GRAMMARS, WarcReader
@@ -134,18 +135,15 @@ def _member_a_record(source: BinaryIO, kind: str) -> bool:
 
 
 def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int]]:
-    with open_input(file.path) as source:
-        about = open_parquet(file, source).metadata
-        start, total = 0, 0
-        for group in range(about.num_row_groups):
-            row_group = about.row_group(group)
-            size = sum(row_group.column(c).total_compressed_size for c in range(row_group.num_columns))
-            if group > start and total + size > split_bytes:
-                yield start, group
-                start, total = group, 0
-            total += size
-        if start < about.num_row_groups:
-            yield start, about.num_row_groups
+    groups = footer_of(file).groups
+    start, total = 0, 0
+    for group, size in enumerate(groups):
+        if group > start and total + size > split_bytes:
+            yield start, group
+            start, total = group, 0
+        total += size
+    if start < len(groups):
+        yield start, len(groups)
 
 
 def carried_fields(file: InputFile) -> pa.Schema:
@@ -156,8 +154,7 @@ def carried_fields(file: InputFile) -> pa.Schema:
     """
     if detect_format(file) != "parquet":
         return pa.schema([])
-    with open_input(file.path) as source:
-        layout = layout_of(file, open_parquet(file, source).schema_arrow)
+    layout = layout_of(file, footer_of(file).schema)
     return pa.schema([pa.field(name, kind) for name, _, kind in layout.carried])
 
 
@@ -165,8 +162,7 @@ def provides(file: InputFile) -> set[str]:
     """Return what documents of `file` carry: ``text``, ``raw`` (pages), or both. Raises as `carried_fields`."""
     base, _, compression = detect_format(file).partition(".")
     if base == "parquet":
-        with open_input(file.path) as source:
-            return set(layout_of(file, open_parquet(file, source).schema_arrow).payload)
+        return set(layout_of(file, footer_of(file).schema).payload)
     if base == "jsonl":
         return {keys_of(file, first_object(file, compression)).column}
     return {"text"} if base in ("wet", "empty") else {"raw"}

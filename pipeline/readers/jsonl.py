@@ -22,6 +22,7 @@ from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.compressed import MAGIC, Effort, first_bytes, next_member, open_feed
 from pipeline.readers.contract import DEFAULT_SOURCE, Fault, InputFile, Item, ReadOptions, Split
 from pipeline.readers.feed import Feed
+from pipeline.readers.stopping import until_stop
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
@@ -174,12 +175,14 @@ class JsonlReader:
 
     def read(self) -> Iterator[Item]:
         """Yield batches and faults as they come. Blank lines are no documents and not counted."""
+        guard.working_on(self.number, self.split.start)
         batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
         keys = keys_of(self.split.file, first_object(self.split.file, self.compression))
         limit = self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
-            for item in lines(file, self.compression, self.split.start, self.split.end, limit):
-                answer = self._damage(item) if isinstance(item, Damage) else self._answer(item, keys)
+            found = lines(file, self.compression, self.split.start, self.split.end, limit)
+            for item in until_stop(self, found, self.split.start):
+                answer = self._answer(item, keys) if isinstance(item, Line) else self._fault_of(item)
                 if answer is not None:
                     yield from batches.add(self.number, answer)
                 if answer is not None:
@@ -188,7 +191,6 @@ class JsonlReader:
 
     def _answer(self, line: Line, keys: Keys) -> Fault | dict[str, Any] | None:
         """Return the document in `line`, its fault, or None for a line that is blank or belongs to damage behind it."""
-        guard.working_on(self.number, line.offset)
         if line.data is None:
             return self._fault(line, "record_too_large", f"a line of {line.size} bytes")
         data = line.data.removeprefix(codecs.BOM_UTF8) if line.offset == 0 else line.data
@@ -230,7 +232,9 @@ class JsonlReader:
         text = None if line.data is None else line.data.decode("utf-8", "replace")
         return Fault(self.number, line.offset, rule, detail, id or f"{self.split.file.name}#{line.offset}", url, text)
 
-    def _damage(self, damage: Damage) -> Fault:
+    def _fault_of(self, damage: Damage | Fault) -> Fault:
+        if isinstance(damage, Fault):
+            return damage
         return Fault(self.number, damage.offset, damage.rule, damage.detail)
 
 

@@ -6,10 +6,8 @@ A column that is called as one of ours but cannot be it is carried as ``input_<n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.documents import INPUT_FIELDS
 from pipeline.errors import InputError
@@ -81,17 +79,6 @@ class Layout:
     labels: dict[str, int]
     carried: tuple[tuple[str, int, pa.DataType], ...]
     text_pages: bool
-
-
-def open_parquet(file: InputFile, source: BinaryIO) -> pq.ParquetFile:
-    """Return `source` opened as Parquet. Raises InputError where it is none."""
-    try:
-        return pq.ParquetFile(source, buffer_size=1 << 20, page_checksum_verification=True)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{file.name} is no readable Parquet file ({why}); replace it or take it out of input.paths"
-        ) from error
 
 
 def layout_of(file: InputFile, schema: pa.Schema) -> Layout:

@@ -15,6 +15,7 @@ from pipeline.readers.http import BadCoding, Response, TooLarge, decode_body, pa
 from pipeline.readers.pages import PAGE_KINDS, body_kind
 from pipeline.readers.records import Record, Walk
 from pipeline.readers.segments import READ, Segments, kind_of
+from pipeline.readers.stopping import until_stop
 from pipeline.readers.stream import NO_END, Grammar, Header
 from pipeline.storage import open_input
 
@@ -102,11 +103,11 @@ class WarcReader:
         limit = self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
             walk = Walk(file, self.compression, grammar, self.split.start, self.split.end, limit, self._wants)
-            for record in self._segments.joined(walk):
-                answer = self._answer(record)
+            for record in until_stop(self, self._segments.joined(walk)):
+                answer = record if isinstance(record, Fault) else self._answer(record)
                 if answer is not None:
                     yield from self.batches.add(self.number, answer)
-                if answer is not None or kind_of(record.header) in READ:
+                if isinstance(record, Fault) or answer is not None or kind_of(record.header) in READ:
                     self.number += 1
         yield from self.batches.rest(self.number)
 

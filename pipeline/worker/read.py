@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,8 +27,11 @@ def read_task(task: ShardTask) -> Iterator[Item]:
             yield batch
         return
     # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
-    skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
-    options = ReadOptions(task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes)
+    killed = [(number, (rule, detail)) for number, stage, rule, detail in task.skips if stage == READ]
+    twice = next((number for number, count in Counter(number for number, _ in killed).items() if count > 1), None)
+    options = ReadOptions(
+        task.work.schema_in, task.work.batch_bytes, dict(killed), task.work.record_bytes, task.careful, twice
+    )
     passed = task.first == 0
     for item in read_split(task.split, options):
         if passed:
