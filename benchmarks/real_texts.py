@@ -64,6 +64,12 @@ def web_pages() -> dict[str, str]:
     return {name: page_text(html, main_content=True) for name, html in pages}
 
 
+def sentences_by_language() -> dict[str, list[str]]:
+    """Return a thousand sentences of each of 75 languages, by language."""
+    files = archive(data_folder() / "langid-lingua" / "language-testdata.tar.zst")
+    return {pathlib.PurePath(name).stem: data.decode().splitlines() for name, data in files if "/sentences/" in name}
+
+
 def documents() -> dict[str, str]:
     """Return the documents of the JSON Lines files: web text, arXiv sources, forum answers."""
     found = {}

@@ -34,11 +34,11 @@ def until_stop(reader: Reader, found: Iterator[T], start: int = NOTHING) -> Iter
         if item is None:
             return
         yield item
-    yield stopped(reader)
+    yield stopped(reader.split, reader.options, reader.number)
 
 
-def stopped(reader: Reader) -> Fault:
-    """Return the fault of a split whose reading ends before its end."""
-    split, (rule, detail) = reader.split, reader.options.skip[reader.number]
+def stopped(split: Split, options: ReadOptions, number: int) -> Fault:
+    """Return the fault of a split whose reading ends at document `number`, before its end."""
+    rule, detail = options.skip[number]
     detail = f"{detail}; reading ends here, and what follows up to {split.end} is not read"
-    return Fault(reader.number, split.start, rule, detail, f"{split.file.name}#{split.start}")
+    return Fault(number, split.start, rule, detail, f"{split.file.name}#{split.start}")

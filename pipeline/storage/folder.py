@@ -21,6 +21,9 @@ from pipeline.storage.tables import encode_table
 
 LEASE = ".lease"
 AHEAD = 1 << 20
+INPUT_AHEAD = 256 << 10
+"""Bytes that the first request to an object store fetches: of a file of ours, which is read whole, and of an input, of which
+perhaps only the format is asked."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,15 @@ class Folder:
                 ours.copy(theirs, name, new_name)  # type: ignore[arg-type]
             else:
                 ours.put(new_name, source.get(name))
+
+    def link(self, name: str, to: str) -> None:
+        """Make file `name` appear as `to` too, without its bytes lying there twice where storage can do that."""
+        files = files_of(self.url)
+        with self._writes(to):
+            if isinstance(files, LocalFiles):
+                files.link(name, to)
+            else:
+                files.copy(files, name, to)
 
     def move(self, name: str, to: str) -> None:
         """Make file `name` appear as `to`, in place of what is there."""
@@ -133,7 +145,7 @@ class Folder:
                 raise self._torn(name, error) from error
 
     def open(self, name: str, ahead: int = AHEAD) -> BinaryIO:
-        """Return file `name` as a seekable binary file; `ahead`: bytes that one request to an object store fetches."""
+        """Return file `name` as a seekable binary file; `ahead`: bytes that the first request to an object store fetches."""
         with self._reads(name):
             return files_of(self.url).open(name, ahead)
 
@@ -224,11 +236,11 @@ def _said(error: BaseException) -> str:
     return " ".join(said.split())[:300] or type(error).__name__
 
 
-def open_input(path: str, ahead: int = AHEAD) -> BinaryIO:
+def open_input(path: str, ahead: int = INPUT_AHEAD) -> BinaryIO:
     """Return an input file, on this machine or in an object store, as a seekable binary file.
 
     Args:
-        ahead: bytes that one request to an object store fetches.
+        ahead: bytes that the first request to an object store fetches.
     Raises:
         InputError: the file is missing or may not be read.
     """

@@ -125,6 +125,18 @@ class LocalFiles:
                 ours.seek(0)
                 shutil.copyfileobj(theirs, ours, 1 << 20)
 
+    def link(self, name: str, to: str) -> None:
+        """Make file `name` appear as `to` too: one payload under two names, or a copy where there are no hard links."""
+        _make((self.root / to).parent)
+        (self.root / to).unlink(missing_ok=True)
+        try:
+            os.link(self.root / name, self.root / to)
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV):
+                raise
+            self.copy(self, name, to)
+        _sync_folder((self.root / to).parent)
+
     def move(self, name: str, to: str) -> None:
         """Rename file `name` to `to`, in place of what is there."""
         _make((self.root / to).parent)

@@ -28,12 +28,21 @@ class Encoder:
         ladder: what the tokenizer belongs to.
         vocab_size: which of its sizes; None: the largest.
         cached: pretokens kept in the cache, at most.
+        id_of: int32; the id of each byte and merge, by its number among them; None: behind the special tokens.
     """
 
-    def __init__(self, ladder: Ladder, vocab_size: int | None = None, cached: int = CACHED_PRETOKENS):
+    def __init__(
+        self,
+        ladder: Ladder,
+        vocab_size: int | None = None,
+        cached: int = CACHED_PRETOKENS,
+        id_of: np.ndarray | None = None,
+    ):
         self.ladder = ladder
         self.vocab_size = ladder.vocab_sizes[-1] if vocab_size is None else vocab_size
         self._bpe = merge_index(ladder, self.vocab_size)
+        numbers = 256 + ladder.merges_at(self.vocab_size)
+        self._id_of = np.arange(ladder.offset, ladder.offset + numbers, dtype=np.int32) if id_of is None else id_of
         self._cached = cached
         self._cache = (
             np.zeros((1 << (2 * cached - 1).bit_length(), 4), np.uint64),
@@ -56,15 +65,15 @@ class Encoder:
         batch = Texts.of(texts)
         bounds = np.zeros(len(batch) + 1, np.int64)
         out = np.empty(batch.nbytes, np.int32)  # no token without a byte; what is not written takes no memory
-        pattern, offset = self.ladder.pattern, np.int32(self.ladder.offset)
+        pattern = self.ladder.pattern
         if pattern.kind != CUSTOM:
             kernel.encode_scanned(
-                pattern.kind, batch.data, batch.offsets, offset, self._bpe, self._cached, self._cache, out, bounds
+                pattern.kind, batch.data, batch.offsets, self._id_of, self._bpe, self._cached, self._cache, out, bounds
             )
             return out[: bounds[-1]].copy(), bounds
         for document, (data, ends) in enumerate(custom_pretokens(batch, pattern)):
             at = bounds[document]
-            number = kernel.encode_given(data, ends, offset, self._bpe, self._cached, self._cache, out[at:])
+            number = kernel.encode_given(data, ends, self._id_of, self._bpe, self._cached, self._cache, out[at:])
             bounds[document + 1] = at + number
         return out[: bounds[-1]].copy(), bounds
 

@@ -74,17 +74,24 @@ def is_byte_level_bpe(model: dict[str, Any]) -> bool:
     return (model.get("model") or {}).get("type") == "BPE" and any(step.get("type") == "ByteLevel" for step in steps)
 
 
-def _of_json(place: pathlib.Path) -> TokenCounter:
+def json_tokenizer(place: pathlib.Path) -> Any:
+    """Return the `tokenizers.Tokenizer` in a ``tokenizer.json``: a special token's name in a text is text, nothing is cut
+    off or filled up. Raises InputError where it is none."""
     from tokenizers import Tokenizer
 
     try:
-        content = json.loads(place.read_bytes())
         tokenizer = Tokenizer.from_file(str(place))
-    except Exception as error:  # ValueError of json, and a bare Exception from tokenizers
+    except Exception as error:  # a bare Exception
         raise InputError(f"{place} is no tokenizer.json ({' '.join(str(error).split())[:200]})") from error
-    tokenizer.encode_special_tokens = True  # a special token's name in a text is text
+    tokenizer.encode_special_tokens = True
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    return tokenizer
+
+
+def _of_json(place: pathlib.Path) -> TokenCounter:
+    tokenizer = json_tokenizer(place)
+    content = json.loads(place.read_bytes())
     model = content["model"].get("type")
     kind = "byte-level BPE" if is_byte_level_bpe(content) else f"{model}, not byte-level BPE: counted by its library"
 

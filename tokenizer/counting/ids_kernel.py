@@ -19,16 +19,16 @@ _COUNT = np.uint64(0xFF)
 
 
 @njit(cache=True, nogil=True)
-def _encode(data, start, length, offset, bpe, out, at, joins):  # type: ignore[no-untyped-def]
+def _encode(data, start, length, id_of, bpe, out, at, joins):  # type: ignore[no-untyped-def]
     """Write the ids of a pretoken from ``out[at]`` on; return where they end."""
     id_of_byte, joints, byte_pairs, lengths = bpe
     if length <= SHORT:
         number = encode_short(data, start, length, id_of_byte, joints, byte_pairs, out[at:], joins)
         for k in range(at, at + number):
-            out[k] += offset
+            out[k] = id_of[out[k]]
         return at + number
     for token in encode_long(data, start, length, id_of_byte, joints, byte_pairs, lengths):
-        out[at] = token + offset
+        out[at] = id_of[token]
         at += 1
     return at
 
@@ -52,7 +52,7 @@ def _remember(data, start, length, key, key2, slot, out, at, end, most, cache): 
 
 
 @njit(cache=True, nogil=True)
-def _encode_block(data, start, ends, offset, bpe, out, at, most, cache, joins, keys):  # type: ignore[no-untyped-def]
+def _encode_block(data, start, ends, id_of, bpe, out, at, most, cache, joins, keys):  # type: ignore[no-untyped-def]
     """Write the ids of pretokens from `start` to each of `ends` from ``out[at]`` on; return where they end."""
     slots, arena, ids, _ = cache
     seek(slots, data, start, ends, len(ends), keys)
@@ -60,7 +60,7 @@ def _encode_block(data, start, ends, offset, bpe, out, at, most, cache, joins, k
         stop = ends[k]
         length = stop - start
         if length > LONGEST_CACHED:
-            at = _encode(data, start, length, offset, bpe, out, at, joins)
+            at = _encode(data, start, length, id_of, bpe, out, at, joins)
         else:
             key = keys[k, 0]
             key2 = keys[k, 1]
@@ -72,7 +72,7 @@ def _encode_block(data, start, ends, offset, bpe, out, at, most, cache, joins, k
                     out[at] = ids[begin + n]
                     at += 1
             else:
-                end = _encode(data, start, length, offset, bpe, out, at, joins)
+                end = _encode(data, start, length, id_of, bpe, out, at, joins)
                 _remember(data, start, length, key, key2, slot, out, at, end, most, cache)
                 at = end
         start = stop
@@ -80,12 +80,12 @@ def _encode_block(data, start, ends, offset, bpe, out, at, most, cache, joins, k
 
 
 @njit(cache=True, nogil=True)
-def encode_scanned(kind, data, offsets, offset, bpe, most, cache, out, bounds):  # type: ignore[no-untyped-def]
+def encode_scanned(kind, data, offsets, id_of, bpe, most, cache, out, bounds):  # type: ignore[no-untyped-def]
     """Write the ids of all documents into `out` (int32, as long as the text), and where each begins into `bounds`.
 
     Args:
         kind: rule of the scanner.
-        offset: what an id is above its number among bytes and merges.
+        id_of: int32; the id of each byte and merge, by its number among them.
         most: pretokens kept in `cache`.
     """
     joins = np.empty(SHORT, np.int32)
@@ -98,13 +98,13 @@ def encode_scanned(kind, data, offsets, offset, bpe, most, cache, out, bounds): 
         end = offsets[document + 1]
         while start < end:
             found, stop = scan(kind, data, start, end, ends)
-            at = _encode_block(data, start, ends[:found], offset, bpe, out, at, most, cache, joins, keys)
+            at = _encode_block(data, start, ends[:found], id_of, bpe, out, at, most, cache, joins, keys)
             start = stop
     bounds[len(offsets) - 1] = at
 
 
 @njit(cache=True, nogil=True)
-def encode_given(data, ends, offset, bpe, most, cache, out):  # type: ignore[no-untyped-def]
+def encode_given(data, ends, id_of, bpe, most, cache, out):  # type: ignore[no-untyped-def]
     """Write the ids of pretokens whose ends are known into `out` (int32, as long as the data); return how many."""
     joins = np.empty(SHORT, np.int32)
     keys = np.empty((BLOCK, 3), np.uint64)
@@ -112,6 +112,6 @@ def encode_given(data, ends, offset, bpe, most, cache, out):  # type: ignore[no-
     at = np.int64(0)
     for first in range(0, len(ends), BLOCK):
         block = ends[first : first + BLOCK]
-        at = _encode_block(data, start, block, offset, bpe, out, at, most, cache, joins, keys)
+        at = _encode_block(data, start, block, id_of, bpe, out, at, most, cache, joins, keys)
         start = block[-1]
     return at

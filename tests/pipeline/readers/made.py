@@ -72,7 +72,7 @@ def read(
     found = Found()
     for piece in plan_splits(source, split):
         part: list[tuple[int, Any]] = []
-        for item in read_split(piece, ReadOptions(schema, batch, skip or {}, limit, careful, stop)):
+        for item in read_split(piece, ReadOptions(schema, batch, skip or {}, limit, careful=careful, stop=stop)):
             if isinstance(item, Batch):
                 assert item.data.schema == schema
                 item.data.validate(full=True)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.readers import InputFile, carried_fields, parquet, plan_splits
+from pipeline.readers import InputFile, ReadOptions, carried_fields, parquet, plan_splits, read_split
 from pipeline.readers.footers import Footer, read_footer
 from tests.pipeline.readers.made import read
 
@@ -99,8 +99,8 @@ def test_a_file_that_kills_whoever_opens_it_is_one_fault_and_not_opened(tmp_path
     (split,) = plan_splits(InputFile(str(path), "a"), 1 << 40)
     schema = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
     path.unlink()
-    options = parquet.ReadOptions(schema, 1000, {0: ("crash", "process killed by SIGABRT")}, 1000, True, 0)
-    (fault,) = parquet.ParquetReader(split, options).read()
+    options = ReadOptions(schema, 1000, {0: ("crash", "process killed by SIGABRT")}, 1000, careful=True, stop=0)
+    (fault,) = read_split(split, options)
     assert (fault.rule, fault.number) == ("crash", 0)
     assert "not read" in fault.detail
 

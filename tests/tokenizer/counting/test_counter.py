@@ -125,7 +125,7 @@ def test_short_and_long_pretokens_are_encoded_as_by_plain_python(length, unit, t
     encoder = Encoder(_repeats(), cached=4)
     piece = (unit * length)[:length] + tail
     out, ends = np.empty(len(piece), np.int32), np.array([len(piece)], np.int64)
-    number = ids_kernel.encode_given(padded(piece), ends, np.int32(0), encoder._bpe, 4, encoder._cache, out)
+    number = ids_kernel.encode_given(padded(piece), ends, encoder._id_of, encoder._bpe, 4, encoder._cache, out)
     assert out[:number].tolist() == encode_by_python(piece, encoder.ladder, len(encoder.ladder.merges))
 
 

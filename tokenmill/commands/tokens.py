@@ -1,0 +1,128 @@
+"""``tokenmill tokens``: documents into the token shards that trainers read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from pipeline.errors import UserError
+
+
+def add_parser(commands: Any) -> None:
+    """Register the command."""
+    parser = commands.add_parser("tokens", help="encode documents into token shards for training")
+    parser.add_argument("paths", nargs="+", metavar="RUN|FILES", help="a run, or Parquet, JSONL, WET, text files")
+    parser.add_argument("--tokenizer", required=True, help="a tokenizer.json, or one size of a ladder: LADDER/SIZE")
+    parser.add_argument("--out", required=True, help="folder of the shards; what was stopped goes on from it")
+    parser.add_argument(
+        "--format", default="megatron", help="megatron (always), datatrove, olmo, nanogpt, llmc; several by commas"
+    )
+    parser.add_argument("--eod", default="", metavar="TOKEN", help="token behind every document (none)")
+    parser.add_argument("--bos", default="", metavar="TOKEN", help="token in front of every document (none)")
+    parser.add_argument("--shuffle", type=int, metavar="SEED", help="shuffle all documents (the order of the inputs)")
+    parser.add_argument(
+        "--held-out", type=float, default=0.0, metavar="SHARE", help="keep a share apart, by hash of the text (0)"
+    )
+    parser.add_argument("--part-tokens", type=float, default=1e9, help="tokens of one file, about (1e9)")
+    parser.add_argument("--dtype", default="", help="uint16 or int32 (uint16 below 65,500 tokens)")
+    parser.add_argument("--text-column", default="text", help="column or key of the text (text)")
+    parser.add_argument("--workers", type=int, help="processes (all cores)")
+    parser.add_argument("--json", action="store_true", help="print the manifest")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Make the shards and say what they are."""
+    from tokenizer.shards.make import make_shards
+    from tokenizer.shards.options import ShardOptions
+
+    if given.workers is not None and given.workers < 1:
+        raise UserError(f"--workers must be at least 1; got {given.workers}")
+    paths, model = inputs_and_model(given.paths, given.tokenizer)
+    options = ShardOptions(
+        model, given.eod, given.bos, given.shuffle, given.held_out, int(given.part_tokens), given.dtype
+    )
+    out = _folder(given.out)
+    made = make_shards(
+        paths,
+        options,
+        out,
+        formats=[name.strip() for name in given.format.split(",") if name.strip()],
+        text_column=given.text_column,
+        workers=given.workers,
+        note=None if given.json else Progress(),
+    )
+    if given.json:
+        print(json.dumps(asdict(made.manifest), indent=1))
+    else:
+        print("\n".join(lines_of(made, given.out)))
+    return 0
+
+
+def inputs_and_model(paths: list[str], tokenizer: str) -> tuple[list[str], Any]:
+    """Return the files to read, a run's corpus in its place, and the tokenizer, of which a run's size is enough."""
+    from tokenizer.shards.model import open_model
+
+    found = []
+    for path in paths:
+        place = pathlib.Path(path)
+        is_run = (place / "data").is_dir() and (place / "manifest.json").is_file()
+        found.append(str(place / "data") if is_run else path)
+        if is_run and tokenizer.isdigit() and not pathlib.Path(tokenizer).exists():
+            tokenizer = str(place / "tokenizer" / tokenizer)
+    return found, open_model(tokenizer)
+
+
+def lines_of(made: Any, out: str) -> list[str]:
+    """Return what was made, for a person."""
+    manifest = made.manifest
+    lines = [
+        f"{manifest.tokens:,} tokens of {manifest.documents:,} documents in {len(manifest.files)} files of {manifest.dtype}"
+        + (", as they stood" if made.unchanged else ""),
+    ]
+    if manifest.held_out:
+        tokens = sum(file.tokens for file in manifest.held_out)
+        lines.append(f"held out: {tokens:,} tokens in {out}/held_out")
+    if manifest.empty:
+        lines.append(f"{manifest.empty:,} documents hold no token and are left out")
+    if manifest.unreadable:
+        lines.append(f"{manifest.unreadable:,} records could not be read and were left out")
+    if manifest.eod is None:
+        lines.append("no token ends a document: they run into each other (--eod TOKEN sets one)")
+    if manifest.tokenizer["encoded_by"] != "kernels":
+        lines.append(f"encoded by the library, which is slow: {manifest.tokenizer['encoded_by']}")
+    lines.append(f"Megatron: --data-path {data_path(manifest, out)}")
+    return lines
+
+
+def data_path(manifest: Any, out: str) -> str:
+    """Return the argument of Megatron's ``--data-path``: prefixes, each with its tokens as weight if there are several."""
+    prefixes = [f"{out.rstrip('/')}/{file.stem}" for file in manifest.files]
+    if len(prefixes) == 1:
+        return prefixes[0]
+    return " ".join(f"{file.tokens} {prefix}" for file, prefix in zip(manifest.files, prefixes, strict=True))
+
+
+def _folder(path: str) -> Any:
+    from pipeline.storage import Folder
+
+    return Folder(path if "://" in path else os.path.abspath(path))
+
+
+class Progress:
+    """A line on standard error every few seconds."""
+
+    def __init__(self) -> None:
+        self.told = time.monotonic()
+
+    def __call__(self, phase: str, done: int, tasks: int) -> None:
+        """Say how far `phase` has come."""
+        if time.monotonic() - self.told > 3:
+            self.told = time.monotonic()
+            print(f"{phase}: {done:,} of {tasks:,}", file=sys.stderr, flush=True)

@@ -1,0 +1,64 @@
+"""What was in training steps, as one HTML page: self-contained, no script; whatever comes from documents is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from tokenmill.report.page import STYLE
+
+
+def batch_page(accounts: Sequence[dict[str, Any]], spikes: Sequence[dict[str, Any]] = ()) -> str:
+    """Return the page of `accounts` (`tokenizer.batches.account`), one section each, and of the spikes they belong to."""
+    body = "".join([_spikes(spikes) if spikes else "", *map(_section, accounts)])
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>What was in the batch: tokenmill</title>'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{STYLE}</style></head>'
+        f"<body><main><h1>What was in the batch</h1>{body}</main></body></html>\n"
+    )
+
+
+def _spikes(spikes: Sequence[dict[str, Any]]) -> str:
+    rows = [
+        [f"{s['first']:,} to {s['last'] - 1:,}", f"{s['peak']:,}", s["series"], f"{s['value']:.4g}", f"{s['usual']:.4g}",
+         f"{s['z']:.1f}"]
+        for s in spikes
+    ]  # fmt: skip
+    return "<h2>Spikes</h2>" + _table(["steps", "peak", "series", "value", "trend", "robust z"], rows)
+
+
+def _section(account: dict[str, Any]) -> str:
+    first, last = account["steps"]
+    head = (
+        f"<h2>Steps {first:,} to {last - 1:,}</h2><p class='lead'>samples {account['samples'][0]:,} to "
+        f"{account['samples'][1] - 1:,}, {account['tokens']:,} tokens of {account['documents']:,} documents</p>"
+    )
+    rows = [
+        [f["name"], f"{f['value']:.4g}", f"{f['typical']:.4g}", f"{f['rank']:,} of {f['windows'] + 1:,}", f["meaning"]]
+        for f in account["findings"]
+        if f["value"] is not None and f["typical"] is not None
+    ]
+    parts = [head, _table(["what", "value", "typical", "rank among random windows", "meaning"], rows)]
+    for kind, mix in account["mix"].items():
+        shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in list(mix.items())[:10])
+        parts.append(f"<p><b>{escape(kind)}</b> {escape(shares)}</p>")
+    parts += ["<h2>Suspects</h2>", *(_suspect(number, s) for number, s in enumerate(account["suspects"], 1))]
+    return "".join(parts)
+
+
+def _suspect(number: int, suspect: dict[str, Any]) -> str:
+    facts = [
+        f"{suspect['reason']}: {suspect['value']:.4g}", f"{suspect['tokens']:,} tokens", f"step {suspect['step']:,}",
+        f"sample {suspect['sample']:,}", f"source {suspect['source']}", f"{suspect['file']} at {suspect['offset']}",
+    ]  # fmt: skip
+    return (
+        f'<div class="example">{number}. {escape(str(suspect["url"] or suspect["id"]))} <i>{escape("; ".join(facts))}</i>'
+        f"<blockquote>{escape(' '.join(suspect['text'].split())) or '(no text)'}</blockquote></div>"
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'
