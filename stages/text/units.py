@@ -49,6 +49,9 @@ SOLO_RANGES = (
 HANGUL, KANA = range(0xAC00, 0xD7A4), range(0x3040, 0x3100)
 """Written composed: what comes in pieces is put together. All else is written decomposed."""
 
+MOST_MARKS = 64
+"""Marks in a row that are put in order. Text has up to 30 where it is to be exchanged (UAX 15, Stream-Safe Text Format)."""
+
 _IGNORABLE = frozenset(
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)}
 )
@@ -222,7 +225,11 @@ def _join(last, code):
 
 @njit(cache=True, nogil=True)
 def _put_in_order(out, at, step, first, rank, table):
-    """Move the mark ``out[at : at + 3]`` before those of a higher class (UAX 15); `step` bytes lie between marks."""
+    """Move the mark ``out[at : at + 3]`` before those of a higher class (UAX 15); `step` bytes lie between marks.
+
+    It moves past `MOST_MARKS` at most, or a text of marks alone would cost the square of its length.
+    """
+    first = max(first, at - MOST_MARKS * step)
     while at >= first + step:
         before = at - step
         if not np.uint8(0xE0) <= out[before] < np.uint8(0xF0):
