@@ -177,7 +177,7 @@ class Corpus:
 
 def rows_of(folder: Folder, name: str, rows: np.ndarray, columns: list[str]) -> pa.Table:
     """Return `columns` of the documents in `rows` (ascending) of shard `name`, whose texts stand in `folder`."""
-    with folder.open(f"{name}.parquet") as file:
+    with folder.open(f"{name}.parquet", 64 << 10) as file:  # of a large shard only its footer and what is asked for
         parquet = pq.ParquetFile(file)
         starts = np.cumsum([0] + [parquet.metadata.row_group(g).num_rows for g in range(parquet.num_row_groups)])
         groups = np.searchsorted(starts, rows, side="right") - 1

@@ -37,6 +37,7 @@ from pipeline.stage import Stage, StageFault
 from pipeline.storage import Folder
 from stages.custom.function import FunctionStage
 from tokenizer.counting.budget import TokenBudget
+from tokenmill.places import executors
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
@@ -138,8 +139,10 @@ def run(
     workers: int | None = None,
     retry_failed: bool = False,
     progress: bool | Progress = False,
+    executor: str = "local",
+    address: str | None = None,
 ) -> Run:
-    """Carry out a recipe, or `stages` over `inputs`, on this machine, or go on with what was stopped.
+    """Carry out a recipe, or `stages` over `inputs`, on this machine or a Ray cluster, or go on with what was stopped.
 
     Args:
         recipe: a recipe file; or
@@ -149,7 +152,8 @@ def run(
         set: changes to a recipe, such as ``{"minhash_dedup.threshold": 0.9}``.
         tokenizer: the ``[tokenizer]`` table of a run of `stages`.
         name: of a run of `stages`.
-        workers: processes; as many as cores if not given.
+        workers: processes, or tasks at a time on a cluster; by the cores if not given.
+        executor: ``local`` or ``ray``; `address`: of the Ray cluster, ``HOST:PORT``.
         progress: True shows it on stderr.
     Raises:
         UserError: anything wrong with what was given, in one line.
@@ -165,9 +169,9 @@ def run(
         if tokenizer is not None:
             table["tokenizer"] = dict(tokenizer)
         loaded = dataclasses.replace(build_recipe(table, pathlib.Path.cwd()), stages=_stages(stages or ()))
-    plan = assemble(loaded)
     place = local_folder(pathlib.Path("runs") / loaded.name if out is None else os.fspath(out))
     watching: Progress = (RunProgress() if progress else Silent()) if isinstance(progress, bool) else progress
+<<<<<<< HEAD
     finished = execute(
         plan,
         place,
@@ -185,6 +189,22 @@ def run(
 def _lines_of(file: pathlib.Path) -> pa.Table:
     with pa.input_stream(str(file), compression="zstd") as stream:
         return arrow_json.read_json(stream, arrow_json.ReadOptions(block_size=64 << 20))
+=======
+    with executors(executor, address) as executor_of:
+        plan = assemble(loaded)
+        finished = execute(
+            plan,
+            place,
+            workers=workers or (os.cpu_count() or 1 if executor == "local" else 0),
+            progress=watching,
+            finish=add_products,
+            beside=beside(plan),
+            retry_failed=retry_failed,
+            asked=out is not None,
+            executor=executor_of(plan, place),
+        )
+    return Run(place.path() or place.url, finished.summary, results_of(place).budget, finished.unchanged)
+>>>>>>> wt-cluster
 
 
 def _toml(value: Any) -> str:

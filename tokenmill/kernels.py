@@ -6,6 +6,7 @@ each worker for itself, which takes longer than a small run.
 
 from __future__ import annotations
 
+import io
 import json
 import pathlib
 import tempfile
@@ -13,6 +14,7 @@ import time
 
 from pipeline.readers.encodings import decode
 from pipeline.readers.labels import MULTIBYTE
+from pipeline.readers.lines import values
 from pipeline.recipe import build_recipe
 from pipeline.run.drive import execute
 from pipeline.run.folder import local_folder
@@ -60,6 +62,7 @@ def compile_kernels() -> float:
         execute(assemble(build_recipe(table, folder)), local_folder(folder / "run"), workers=1)
     for encoding in MULTIBYTE:
         decode(b"<p>", encoding)
+    list(values(io.BytesIO(b"[{}]"), "", 10))
     warm_up()  # what a run does not use: encoding to ids
     return time.perf_counter() - started
 

@@ -248,7 +248,7 @@ def provides(file: InputFile) -> set[str]:
         else:
             first = columns_of(file, base, packing)[1]
         keys = keys_of(file, first)
-        check_keys(file, first, keys)
+        check_keys(file, first, keys, key="key" if base.startswith("json") else "column")
         return {keys.column}
     return {"text"} if base in ("wet", "txt", "empty") else {"raw"}
 

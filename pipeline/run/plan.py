@@ -124,7 +124,8 @@ def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Sche
             known, other = carried.setdefault(field.name, (field.type, file.name))
             if known != field.type:
                 carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)
-        if pages is None and "raw" in provides(file):
+        carries = provides(file)  # of every file: a wrong column is found here
+        if pages is None and "raw" in carries:
             pages = file
     if pages is not None:
         _check_pages(pages, stages)

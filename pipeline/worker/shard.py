@@ -142,7 +142,7 @@ class ShardMaker:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows: list[np.ndarray] = []
-        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), careful=task.careful)
+        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), care=task.care)
         self.lookers = [Looker(observer, task) for observer in self.work.observers]
 
     @property
