@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,7 +30,8 @@ def read_task(task: ShardTask) -> Iterator[Item]:
             yield batch
         return
     # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
-    skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
+    killed = [(number, (rule, detail)) for number, stage, rule, detail in task.skips if stage == READ]
+    twice = next((number for number, count in Counter(number for number, _ in killed).items() if count > 1), None)
     passed = task.first == 0
     until = task.split.until
     for number, piece in enumerate(task.split.pieces):
@@ -38,7 +40,13 @@ def read_task(task: ShardTask) -> Iterator[Item]:
         if until is not None and number << PIECE_BITS >= until:
             return
         options = ReadOptions(
-            task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes, number << PIECE_BITS
+            task.work.schema_in,
+            task.work.batch_bytes,
+            dict(killed),
+            task.work.record_bytes,
+            number << PIECE_BITS,
+            task.careful,
+            twice,
         )
         for item in tried(read_split(piece, options), until, task.work.sample, piece.file.name):
             if passed:

@@ -164,12 +164,13 @@ def revise(task: ShardTask, death: Death) -> ShardTask | None:
         return None
     if death.rule == "memory" and death.number not in task.suspects:
         return replace(task, suspects=(*task.suspects, death.number))
-    if any(number == death.number for number, *_ in task.skips):
-        return None
     return _without(task, death)
 
 
-def _without(task: ShardTask, death: Death) -> ShardTask:
+def _without(task: ShardTask, death: Death) -> ShardTask | None:
     names = task.work.labels
     stage = names[death.stage] if 0 <= death.stage < len(names) else READ
+    before = [number for number, *_ in task.skips if number == death.number]
+    if len(before) > (stage == READ):
+        return None
     return replace(task, skips=(*task.skips, (death.number, stage, death.rule, death.detail)))
