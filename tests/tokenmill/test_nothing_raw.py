@@ -94,7 +94,7 @@ def test_inspect_gives_programs_what_was_there(shown):
     assert any(EVIL in (row["source"] or "") for row in rows)
 
 
-def test_a_ledger_of_no_characters_holds_nothing_of_any_text(tmp_path):
+def test_a_ledger_of_no_characters_holds_nothing_of_any_text_and_what_stages_print_is_no_result(tmp_path):
     secret = "the secret word is xyzzy"
     lines = [
         {"id": "a", "text": f"{secret}. {secret}. \n[1] {secret}"},
@@ -104,14 +104,17 @@ def test_a_ledger_of_no_characters_holds_nothing_of_any_text(tmp_path):
     body = "".join(json.dumps(line) + "\n" for line in lines) + '{"text": "' + secret + "\n"
     (tmp_path / "in.jsonl").write_text(body)
     (tmp_path / "rule.py").write_text(
-        "def rule(document):\n    if document.get('id') == 'b': raise ValueError(document.text)\n"
+        "import os\nprint('imported')\ndef rule(document):\n    print('judged')\n    os.write(1, b'written')\n"
+        "    if document.get('id') == 'b': raise ValueError(document.text)\n"
     )
     (tmp_path / "recipe.toml").write_text(
         '[input]\npaths = ["*.jsonl"]\n[limits]\nfailed_share = 1\n[ledger]\ntext_characters = 0\n'
         '[[stage]]\nuse = "python"\nfile = "rule.py"\nfunction = "rule"\n[[stage]]\nuse = "c4"\n'
     )
-    command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    assert json.loads(done.stdout)["balanced"], "what a stage prints is no result"
+    assert all(said in done.stderr for said in (b"imported", b"judged", b"written"))
     files = sorted(pathlib.Path(tmp_path / "out").glob("*/ledger/*.parquet"))
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
     assert {row["kind"] for row in rows} >= {"failed", "document"}
