@@ -98,9 +98,12 @@ def _looked_at(file: InputFile) -> tuple[InputFile, Kind]:
     try:
         given = provides(file)
     except UserError:
-        found = likely(_records(file, format))
+        records = _records(file, format)
+        found = likely(records)
         if found is None or found[0] == found[1]:
             raise
+        if found[0] == "html" and not any("<" in str(record.get(found[1], "<")) for record in records):
+            found = ("text", found[1])  # called a page, but no markup
         file = InputFile(file.path, file.name, file.source, (found,))
         given = provides(file)
     plan_splits(file, 1 << 40)
