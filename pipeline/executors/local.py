@@ -86,7 +86,7 @@ def kept_workers(workers: int, preload: Iterable[str] = (), loads: Iterable[Load
 
 def order_of(crew: Crew, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return what makes of an argument of `function` what is sent to a worker that runs `worker.call`."""
-    return lambda argument: (function, argument, crew.limits.cpu_seconds, crew.limits.wall_seconds)
+    return lambda argument: (function, argument, crew.limits.cpu_seconds)
 
 
 def told(
