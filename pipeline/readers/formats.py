@@ -32,7 +32,7 @@ from pipeline.storage import open_input
 _HEAD = 1 << 16
 _NAMES = {
     "warc": ".warc", "wet": ".wet", "arc": ".arc", "jsonl": ".jsonl .ndjson .json", "parquet": ".parquet .parq",
-    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text .md", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
+    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
 }  # fmt: skip
 _ENDINGS = {ending: kind for kind, endings in _NAMES.items() for ending in endings.split()}
 _PACKED = (".gz", ".zst", ".zstd", ".lz4", ".bz2", ".xz")
