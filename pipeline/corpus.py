@@ -74,12 +74,14 @@ class Observations:
         gone: decisions of the corpus stages before it in the same pass, each with its folder: the documents they
             drop are not in what is read here.
         inputs: folders of the decisions whose products the stage takes (`CorpusStage.takes`), by product.
+        tryout: the corpus is only a part of what the recipe is meant for.
     """
 
     folder: Folder
     shards: Shards
     gone: tuple[tuple[DropPositions, Folder], ...] = ()
     inputs: Mapping[str, Folder] = field(default_factory=dict)
+    tryout: bool = False
 
     def read(self, shard: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was observed of `shard`, or `columns` of it, positions those of the corpus."""

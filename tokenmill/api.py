@@ -14,11 +14,12 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset as dataset
+import pyarrow.json as arrow_json
 import pyarrow.parquet as pq
 import tomli_w
 
@@ -95,15 +96,20 @@ class Run:
     Attributes:
         budget: content of ``token_budget.json``; None without a tokenizer.
         unchanged: everything stood already.
+        faults: products that could not be made, and why; the documents stand all the same.
     """
 
     folder: pathlib.Path | str
     summary: Summary
     budget: TokenBudget | None
     unchanged: bool
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     def documents(self) -> dataset.Dataset:
-        """Return the kept documents."""
+        """Return the kept documents; of a run with ``output.format = "jsonl.zst"``, read into memory."""
+        if any(pathlib.Path(self.folder, "data").rglob("*.jsonl.zst")):
+            files = sorted(pathlib.Path(self.folder, "data").rglob("*.jsonl.zst"))
+            return dataset.dataset(pa.concat_tables([_lines_of(file) for file in files], promote_options="permissive"))
         return dataset.dataset(f"{self.folder}/data", format="parquet")
 
     def what_if(self, set: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +184,13 @@ def run(
             asked=out is not None,
             executor=executor_of(plan, place),
         )
-    return Run(place.path() or place.url, finished.summary, results_of(place).budget, finished.unchanged)
+    summary = finished.summary
+    return Run(place.path() or place.url, summary, results_of(place).budget, finished.unchanged, summary.faults)
+
+
+def _lines_of(file: pathlib.Path) -> pa.Table:
+    with pa.input_stream(str(file), compression="zstd") as stream:
+        return arrow_json.read_json(stream, arrow_json.ReadOptions(block_size=64 << 20))
 
 
 def _toml(value: Any) -> str:

@@ -12,7 +12,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from pipeline.readers.compressed import MAGIC, Feed, find_magic, first_bytes
+from pipeline.readers.compressed import MAGIC, Effort, next_member
+from pipeline.readers.feed import Feed
 from pipeline.readers.packed import open_packed
 
 _LINE_START = re.compile(rb"\s*[{\[]")
@@ -59,15 +60,22 @@ def lines(file: BinaryIO, packing: str, start: int, end: int, limit: int) -> Ite
                 yield line
         return
     at: int | None = 0
-    base = 0
+    base, effort = 0, Effort()
     while at is not None:
         feed = open_packed(file, packing, at)
         yield from _assemble(feed, base, limit)
         if feed.damage is None:
             return
         base += feed.position
-        yield Damage(base, "cut_file" if feed.cut else "damaged_region", f"{feed.damage}, at byte {feed.damaged_at}")
-        at = _next_member(file, packing, feed.damaged_at + 1)
+        at = None
+        if packing in MAGIC and effort.spend(max(1 << 16, feed.position)):
+            at = next_member(file, packing, feed.damaged_at + 1, _begins_line, 64, effort)
+        detail = f"{feed.damage}, at byte {feed.damaged_at}" + ("" if at else "; nothing behind it can be read")
+        yield Damage(base, "cut_file" if feed.cut else "damaged_region", detail)
+
+
+def _begins_line(data: bytes) -> bool:
+    return _LINE_START.match(data) is not None
 
 
 def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
@@ -112,15 +120,3 @@ def values(file: BinaryIO, packing: str, limit: int) -> Iterator[Line | Damage]:
     if feed.damage is not None:
         rule = "cut_file" if feed.cut else "damaged_region"
         yield Damage(feed.position, rule, f"{feed.damage}, at byte {feed.damaged_at}")
-
-
-def _next_member(file: BinaryIO, packing: str, start: int) -> int | None:
-    """Return the first member at or after `start` whose content begins like a line of JSON."""
-    at: int | None = start if packing in MAGIC else None
-    while at is not None:
-        at = find_magic(file, MAGIC[packing], at)
-        if at is not None:
-            if _LINE_START.match(first_bytes(file, packing, 64, at)):
-                return at
-            at += 1
-    return None

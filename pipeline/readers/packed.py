@@ -11,7 +11,8 @@ import lzma
 import re
 from typing import Any, BinaryIO, ClassVar
 
-from pipeline.readers.compressed import CHUNK, FEEDS, PIECE, Feed, compression_of, open_feed
+from pipeline.readers.compressed import FEEDS, compression_of, open_feed
+from pipeline.readers.feed import CHUNK, PIECE, Feed
 
 XZ_MAGIC = b"\xfd7zXZ\x00"
 XZ_MEMORY = 1 << 30

@@ -25,7 +25,7 @@ from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
 from pipeline.stage import Removal, digest_of
 from pipeline.storage import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
-from pipeline.tally import READ, StageTally, Tally, too_many
+from pipeline.tally import READ, StageTally, Tally, count_reason, too_many
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.loading import load_once
 from pipeline.worker.looker import Looker
@@ -156,7 +156,7 @@ class ShardMaker:
 
     def ignore(self, item: Ignored) -> None:
         """Count records that are no documents."""
-        self.tally.ignored[item.reason] = self.tally.ignored.get(item.reason, 0) + item.count
+        count_reason(self.tally.ignored, item.reason, item.count)
 
     def fault(self, fault: Fault) -> None:
         """Count a record that could not be read, or a document that killed a worker before."""

@@ -58,6 +58,7 @@ class PassWork:
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
         signals: what stages measure is written down.
         failed_share: a task in which more than this share fails ends the run.
+        sample: share of the documents of the input that is read.
     """
 
     stages: tuple[Applied, ...]
@@ -73,6 +74,7 @@ class PassWork:
     memory_bytes: int
     text_characters: int
     failed_share: float
+    sample: float = 1.0
     signals: bool = False
 
     @property
@@ -153,8 +155,9 @@ def revise(task: ShardTask, death: Death) -> ShardTask | None:
         return replace(task, careful=True)
     if death.rule == "memory" and death.number not in task.suspects:
         return replace(task, suspects=(*task.suspects, death.number))
-    if any(number == death.number for number, *_ in task.skips):
-        return None
     names = task.work.labels
     stage = names[death.stage] if 0 <= death.stage < len(names) else READ
+    before = [number for number, *_ in task.skips if number == death.number]
+    if len(before) > (stage == READ):
+        return None
     return replace(task, skips=(*task.skips, (death.number, stage, death.rule, death.detail)))
