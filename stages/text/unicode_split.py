@@ -1,7 +1,7 @@
 """Words after UAX #29, found by a kernel over a text's code points.
 
 Four tailorings, which the standard leaves to implementations. A run of dots, hyphens and the like is one word. So is a
-syllable of a script written without spaces: one letter of Chinese and of Hiragana; of Thai, Lao, Khmer and Burmese by the rules of
+syllable of a script written without spaces: one letter of Chinese, a run of Hiragana; of Thai, Lao, Khmer and Burmese by the rules of
 their spelling. And ASCII marks between letters or digits join them, where spaCy's English rules do not split there:
 addresses, formulas and code are not taken for marks. English clitics are words, and abbreviations keep their full stop,
 as spaCy has them. None needs a dictionary, so that a word means the same in every installation.
@@ -23,6 +23,7 @@ from stages.text.word_classes import (
     FLAG_SHIFT,
     HAN_BEYOND,
     HEBREW,
+    HIRAGANA,
     KATAKANA,
     KHMER,
     LETTER,
@@ -49,7 +50,7 @@ from stages.text.word_classes import (
 
 HYPHEN, SLASH, BACKSLASH, AT, CARET, TILDE, BAR = 45, 47, 92, 64, 94, 126, 124
 COMMA, COLON, EQUALS, LESS, MORE, PLUS, STAR = 44, 58, 61, 60, 62, 43, 42
-DOT, ELLIPSIS, APOSTROPHE, RIGHT_QUOTE = 46, 0x2026, 39, 0x2019
+DOT, ELLIPSIS, APOSTROPHE, RIGHT_QUOTE, PROLONGED = 46, 0x2026, 39, 0x2019, 0x30FC
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -333,6 +334,9 @@ def word_bounds(codes, table):
                     at += 1
         elif THAI_BEFORE <= kind <= THAI_AFTER:
             at = _thai_end(codes, at, kind, table)
+        elif kind == HIRAGANA:
+            while at < len(codes) and (_entry(codes[at], table) & CLASS == HIRAGANA or codes[at] == PROLONGED):
+                at = _skip(codes, at + 1, table)
         elif kind in (KHMER, MYANMAR):
             at = _stacked_end(codes, at, kind, table)
         else:
