@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from pipeline.errors import RecipeError
 from pipeline.stage import Stage
 
 GROUP = "tokenmill.stages"
@@ -39,3 +41,11 @@ def did_you_mean(word: str, known: object) -> str:
     """Return ``; did you mean X?`` for the word in `known` nearest to `word`, or nothing where none is near."""
     near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1, cutoff=0.55)  # type: ignore[attr-defined]
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def known_keys(place: str, table: Iterable[str], known: Sequence[str]) -> None:
+    """Raise RecipeError for a key of `table` that is not among `known`, naming the nearest, or all of them."""
+    for key in table:
+        if key not in known:
+            dotted = f"{place}.{key}" if place else key
+            raise RecipeError(dotted, f"unknown{did_you_mean(key, known) or '; known: ' + ', '.join(known)}")

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.documents import Batch, Document, text_array
-from pipeline.errors import is_environment
+from pipeline.errors import is_environment, place_of
 from pipeline.guard import guard
 
 
@@ -299,5 +299,6 @@ class DocumentStage(MapStage):
 
 
 def failure(row: int, error: BaseException) -> Removal:
-    """Return the ledger line of a document whose processing raised `error`."""
-    return Removal(row, type(error).__name__, "failed", detail=str(error)[:1000])
+    """Return the ledger line of a document whose processing raised `error`: what it says, and where it was raised."""
+    place = place_of(error)
+    return Removal(row, type(error).__name__, "failed", detail=f"{str(error)[:1000]}{f' ({place})' if place else ''}")

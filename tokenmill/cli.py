@@ -10,13 +10,18 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from types import FrameType
+from typing import NoReturn
 
 from pipeline.errors import AccountingError, UserError
+from pipeline.registry import did_you_mean
 from pipeline.stage import installed_version
+from tokenmill.terminal import visible
 
 COMMANDS = (
+    "init",
     "run",
     "status",
+    "show",
     "inspect",
     "analyse",
     "what-if",
@@ -28,6 +33,7 @@ COMMANDS = (
     "tokens",
     "batch",
     "plan",
+    "completion",
 )
 STOPS = ("SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
@@ -41,9 +47,17 @@ class Stopped(KeyboardInterrupt):
         super().__init__(signal.Signals(number).name)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError with `message` and where to look."""
+        raise UserError(f"{message}; `{self.prog} --help` shows what there is")
+
+
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser; with `only`, the parts of that one command are imported and no others."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tokenmill",
         description="From raw crawl shards to a token budget and a priced training run, every document accounted for.",
     )
@@ -59,9 +73,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     it, 128 and a signal's number where one ended it."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    parser = build_parser(only)
     try:
-        given = parser.parse_args(arguments)
+        if arguments and only is None and not arguments[0].startswith("-"):
+            raise UserError(
+                f"there is no command {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}; `tokenmill` lists them"
+            )
+        parser = build_parser(only)
+        given = parser.parse_args(arguments, argparse.Namespace(build_parser=build_parser))
         if given.command is None:
             parser.print_help()
             return 2
@@ -70,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except UserError as error:
-        print(f"tokenmill: {error}", file=sys.stderr)
+        print(visible(f"tokenmill: {error}"), file=sys.stderr)
         return 2
     except AccountingError as error:
         print(f"tokenmill: the accounts do not balance, which is a defect: {error}", file=sys.stderr)

@@ -46,8 +46,10 @@ def told(
         f"left behind {answer.exact_up_to}: {answer.kept:,}, exactly what a run would leave there",
     ]
     if answer.exact_up_to != was.exact_up_to:
+        kept, coming, going = run.summary.kept, int(answer.into.sum()), int(answer.out.sum())
         lines.append(
-            f"in the end about {answer.later:,.0f}, if later stages drop the share that they did ({run.summary.kept:,})"
+            f"in the end {kept:,} become about {answer.later:,.0f}, if later stages drop the share that they did; where they judge each "
+            f"document by itself, {kept - min(going, kept):,} to {kept + coming:,}"
         )
     tokens = _tokens(run, into - out)
     lines += [tokens] if tokens else []

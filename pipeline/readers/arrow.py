@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -12,7 +12,7 @@ from pyarrow import ipc
 from pipeline.errors import InputError
 from pipeline.guard import guard
 from pipeline.readers.contract import InputFile, Item, Mark
-from pipeline.readers.layout import Layout, layout_of
+from pipeline.readers.layout import Layout, is_text, layout_of
 from pipeline.readers.parquet import ParquetReader
 from pipeline.storage import open_input
 
@@ -25,18 +25,46 @@ _ROWS = 1024
 def open_arrow(file: InputFile, kind: str, source: BinaryIO) -> ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader:
     """Return `source` opened as kind ``arrow`` (file) or ``arrows`` (stream). Raises InputError where it is none."""
     try:
-        return ipc.open_file(source) if kind == "arrow" else ipc.open_stream(source)
-    except (pa.ArrowException, OSError, ValueError) as error:
+        reader = ipc.open_file(source) if kind == "arrow" else ipc.open_stream(source)
+        _read_names(reader.schema)
+        return reader
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(
             f"{file.name} is no readable Arrow file ({why}); replace it or take it out of input.paths"
         ) from error
 
 
+def _read_names(fields: Iterable[pa.Field]) -> None:
+    """Raise UnicodeDecodeError where a name, however deep, is no UTF-8."""
+    for field in fields:
+        _ = field.name
+        kind = field.type
+        if pa.types.is_nested(kind):
+            _read_names(kind.field(number) for number in range(kind.num_fields))
+
+
 def arrow_layout(file: InputFile, kind: str) -> Layout:
     """Return which columns of an Arrow file become which of ours. Raises InputError as `layout_of`."""
     with open_input(file.path) as source:
         return layout_of(file, open_arrow(file, kind, source).schema)
+
+
+def check_buffers(data: pa.RecordBatch) -> None:
+    """Raise pa.ArrowInvalid where `data` would lead out of its buffers: an Arrow file is memory as it was written, and
+    the library takes it at its word. Texts that are no UTF-8 pass; the reader of columns sees to them."""
+    data.validate()
+    for column in data.columns:
+        if is_text(column.type) and not pa.types.is_dictionary(column.type):
+            # as bytes: offsets are held against the buffer, and the bytes themselves against nothing
+            column = column.view(_BYTES[column.type])
+        column.validate(full=True)
+
+
+_BYTES = {
+    pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.binary(): pa.binary(), pa.large_binary(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(), pa.binary_view(): pa.binary_view(),
+}  # fmt: skip
 
 
 @dataclass
@@ -53,9 +81,10 @@ class ArrowReader(ParquetReader):
                 guard.working_on(self.number, first, batch=True)
                 try:
                     data = reader.get_batch(number) if count is not None else reader.read_next_batch()
+                    check_buffers(data)
                 except StopIteration:
                     return
-                except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+                except (pa.ArrowException, OSError, ValueError, NotImplementedError, MemoryError) as error:
                     why = " ".join(str(error).split())[:200]
                     yield self._fault(first, "damaged_row_group", f"record batch {number} cannot be read: {why}")
                     yield Mark(self.number)

@@ -70,7 +70,7 @@ def detect_format(file: InputFile) -> str:
             head = first_bytes(source, packing, _HEAD)
             kind = _kind_of(head)
         named = kind is None
-        kind = kind or _kind_by_name(file.name)
+        kind = kind or kind_by_name(file.name)
         if kind in ("warc", "wet", "arc"):
             packing = compression  # bytes, not a text in any encoding, whatever they look like
         if kind in ("warc", "arc") and _holds_texts(open_feed(source, packing), kind):
@@ -134,7 +134,8 @@ def _many_lines(feed: Feed, head: bytes) -> bool:
     return False
 
 
-def _kind_by_name(name: str) -> str | None:
+def kind_by_name(name: str) -> str | None:
+    """Return what a file of this name should be, None where its ending says nothing."""
     name = name.lower()
     for _ in range(2):
         stem, dot, ending = name.rpartition(".")
@@ -249,7 +250,7 @@ def provides(file: InputFile) -> set[str]:
         else:
             first = columns_of(file, base, packing)[1]
         keys = keys_of(file, first)
-        check_keys(file, first, keys)
+        check_keys(file, first, keys, key="key" if base.startswith("json") else "column")
         return {keys.column}
     return {"text"} if base in ("wet", "txt", "empty") else {"raw"}
 

@@ -58,7 +58,12 @@ class StageSummary:
 
 @dataclass
 class Summary:
-    """Content of ``summary.json``. `dropped`, `failed_by` and `spans` are by stage and rule, most first."""
+    """Content of ``summary.json``. `dropped`, `failed_by` and `spans` are by stage and rule, most first.
+
+    Attributes:
+        tryout: how much of the input was read, in words; empty for all of it.
+        faults: products that could not be made, and why; the corpus stands all the same.
+    """
 
     name: str
     read: int
@@ -74,6 +79,8 @@ class Summary:
     cpu_seconds: float
     passes: list[PassSummary]
     stages: list[StageSummary]
+    tryout: str = ""
+    faults: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as JSON holds it."""
@@ -133,6 +140,7 @@ def summarise(plan: RunPlan, reports: Sequence[PassReport]) -> Summary:
         cpu_seconds=sum(report.cpu_seconds for report in reports),
         passes=[_pass_summary(report) for report in reports],
         stages=_stage_lines(plan, reports, last.kept),
+        tryout=str(plan.recipe.tryout),
     )
     if not summary.balanced:
         raise AccountingError(f"the run does not balance: {json.dumps(summary.as_dict())}")

@@ -24,7 +24,7 @@ T = TypeVar("T")
 EDITION = 2
 """Raised when what a run folder looks like changes, so that an old one is not taken for new."""
 MANIFEST, UNFINISHED, EARLIER = "manifest.json", "unfinished.json", "earlier"
-OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json"}
+OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json", "tryout.json", "run.log"}
 """Files that a run stopped in its first moments may leave."""
 PUBLISHED_FOLDERS = ("data", "signals", "tokenizer", "token_counts", "token_report")
 _PASS = re.compile(r"\d\d+-[A-Za-z0-9_.-]+-[0-9a-f]{16}")

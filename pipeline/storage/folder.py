@@ -134,9 +134,9 @@ class Folder:
             return file.read(columns=columns)
 
     @contextlib.contextmanager
-    def parquet(self, name: str) -> Iterator[pq.ParquetFile]:
-        """Yield the Parquet file `name`, opened; what is found torn while it is read is a StorageError too."""
-        with self.open(name) as file:
+    def parquet(self, name: str, ahead: int = AHEAD) -> Iterator[pq.ParquetFile]:
+        """Yield the Parquet file `name`, opened; what is found torn while it is read is a StorageError too. See `open`."""
+        with self.open(name, ahead) as file:
             try:
                 yield pq.ParquetFile(file)
             except (pa.ArrowInvalid, pa.ArrowIndexError, UnicodeDecodeError, OSError) as error:

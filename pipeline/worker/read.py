@@ -16,6 +16,7 @@ from pipeline.readers import Item, Mark, ReadOptions, Split, read_split
 from pipeline.storage import Folder
 from pipeline.tally import READ
 from pipeline.worker.task import PIECE_BITS, ShardTask, Stand, State
+from pipeline.worker.tryout import tried
 
 SHARD_AHEAD = 32 << 20
 """Bytes that the first request to an object store fetches of a shard: most are read by one."""
@@ -33,9 +34,12 @@ def read_task(task: ShardTask) -> Iterator[Item]:
     killed = [(number, (rule, detail)) for number, stage, rule, detail in task.skips if stage == READ]
     twice = next((number for number, count in Counter(number for number, _ in killed).items() if count > 1), None)
     passed = task.first == 0
+    until = task.split.until
     for number, piece in enumerate(task.split.pieces):
         if number < task.first >> PIECE_BITS:
             continue
+        if until is not None and number << PIECE_BITS >= until:
+            return
         options = ReadOptions(
             task.work.schema_in,
             task.work.batch_bytes,
@@ -45,7 +49,7 @@ def read_task(task: ShardTask) -> Iterator[Item]:
             task.careful,
             twice,
         )
-        for item in read_split(piece, options):
+        for item in tried(read_split(piece, options), until, task.work.sample, piece.file.name):
             if passed:
                 yield item
             elif isinstance(item, Mark) and item.number >= task.first:

@@ -58,6 +58,7 @@ class PassWork:
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
         signals: what stages measure is written down.
         failed_share: a task in which more than this share fails ends the run.
+        sample: share of the documents of the input that is read.
     """
 
     stages: tuple[Applied, ...]
@@ -73,6 +74,7 @@ class PassWork:
     memory_bytes: int
     text_characters: int
     failed_share: float
+    sample: float = 1.0
     signals: bool = False
 
     @property

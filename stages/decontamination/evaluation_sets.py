@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from pipeline.errors import InputError
+from pipeline.readers.arrow import check_buffers
 from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
 from pipeline.storage import open_input
 from stages.decontamination import delimited, json_shapes
@@ -99,7 +100,9 @@ def _record_batches(raw: Any) -> Iterator[pa.RecordBatch]:
     whole = raw.read(6) == b"ARROW1"
     raw.seek(0)
     reader = ipc.open_file(raw) if whole else ipc.open_stream(raw)
-    return (reader.get_batch(n) for n in range(reader.num_record_batches)) if whole else iter(reader)
+    for batch in (reader.get_batch(n) for n in range(reader.num_record_batches)) if whole else reader:
+        check_buffers(batch)
+        yield batch
 
 
 def _unpacked(raw: Any) -> bytes:

@@ -1,8 +1,10 @@
 """Words after UAX #29, found by a kernel over a text's code points.
 
-Two tailorings, which the standard leaves to implementations: a run of the same mark is one word, and so is a syllable of
-a script written without spaces (one letter of Chinese and of Hiragana; of Thai, Lao, Khmer and Burmese by the rules of
-their spelling). Neither needs a dictionary, so that a word means the same in every installation.
+Four tailorings, which the standard leaves to implementations. A run of dots, hyphens and the like is one word. So is a
+syllable of a script written without spaces: one letter of Chinese and of Hiragana; of Thai, Lao, Khmer and Burmese by the rules of
+their spelling. And ASCII marks between letters or digits join them, where spaCy's English rules do not split there:
+addresses, formulas and code are not taken for marks. English clitics are words, and abbreviations keep their full stop,
+as spaCy has them. None needs a dictionary, so that a word means the same in every installation.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from numba import njit
 
 from stages.text.kernels import BASE
 from stages.text.word_classes import (
+    ABBREVIATIONS,
     ASAT,
     CLASS,
     DOUBLE_QUOTE,
@@ -25,7 +28,6 @@ from stages.text.word_classes import (
     LETTER,
     MIDLETTER,
     MIDNUM,
-    MIDNUMLET,
     MYANMAR,
     MYANMAR_VIRAMA,
     NUMERIC,
@@ -33,7 +35,6 @@ from stages.text.word_classes import (
     PICTOGRAPH,
     REGIONAL,
     SINGLE_QUOTE,
-    SOLO,
     SPACE,
     STACKER,
     TABLE_SIZE,
@@ -45,6 +46,10 @@ from stages.text.word_classes import (
     ZERO_WIDTH_JOINER,
     ZWJ,
 )
+
+HYPHEN, SLASH, BACKSLASH, AT, CARET, TILDE, BAR = 45, 47, 92, 64, 94, 126, 124
+COMMA, COLON, EQUALS, LESS, MORE, PLUS, STAR = 44, 58, 61, 60, 62, 43, 42
+DOT, ELLIPSIS, APOSTROPHE, RIGHT_QUOTE = 46, 0x2026, 39, 0x2019
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -78,9 +83,63 @@ def _class_at(codes, at, table):
 
 
 @njit(cache=True, nogil=True)
+def _over_marks(codes, at, table, address):
+    """Return where the word goes on behind the ASCII marks at `at`, which stand behind a letter or digit; -1: it ends.
+
+    Args:
+        address: the word is one with ``://`` in it, which no mark ends.
+    """
+    end = at
+    hyphens = True
+    while end < len(codes) and codes[end] < 128:
+        kind = _entry(codes[end], table) & CLASS
+        if kind == SPACE or LETTER <= kind <= KATAKANA:
+            break
+        hyphens = hyphens and codes[end] == HYPHEN
+        end += 1
+    if end == len(codes) or end == at:
+        return -1
+    after = _entry(codes[end], table) & CLASS
+    if not LETTER <= after <= EXTENDNUMLET:
+        return -1
+    if address:
+        return end
+    mark = codes[at]
+    digits = _entry(codes[at - 1], table) & CLASS == NUMERIC
+    number = after == NUMERIC
+    if hyphens and digits == number:
+        return -1
+    if end == at + 1:
+        if (mark in (COMMA, TILDE)) and not digits and not number:
+            return -1
+        if (mark in (SLASH, COLON, EQUALS, LESS, MORE)) and not number:
+            return -1
+        if (mark in (PLUS, STAR, CARET)) and digits and number:
+            return -1
+    return end
+
+
+@njit(cache=True, nogil=True)
+def _lead(codes, at, table):
+    """Return where the letter or digit lies that the marks at `at`, of those that open nothing, belong to; -1: none."""
+    while at < len(codes) and (
+        codes[at] == HYPHEN
+        or codes[at] == SLASH
+        or codes[at] == BACKSLASH
+        or codes[at] == AT
+        or codes[at] == CARET
+        or codes[at] == TILDE
+        or codes[at] == BAR
+    ):
+        at += 1
+    return at if at < len(codes) and LETTER <= _entry(codes[at], table) & CLASS <= EXTENDNUMLET else -1
+
+
+@njit(cache=True, nogil=True)
 def _word_end(codes, at, kind, table):
     """Return the end of the word of letters, digits and what joins them that begins at `at` (rules WB5 to WB13b)."""
     last = kind
+    address = False
     at += 1
     while at < len(codes):
         kind = _entry(codes[at], table) & CLASS
@@ -99,26 +158,36 @@ def _word_end(codes, at, kind, table):
         elif kind == EXTENDNUMLET:
             pass
         elif kind == KATAKANA:
-            if last != KATAKANA and last != EXTENDNUMLET:
+            if last not in (KATAKANA, EXTENDNUMLET):
                 break
-        elif kind in (MIDLETTER, MIDNUM, MIDNUMLET, SINGLE_QUOTE, DOUBLE_QUOTE):
-            after = _skip(codes, at + 1, table)
-            follows = _entry(codes[after], table) & CLASS if after < len(codes) else SPACE
+        else:
             joins = False
-            if letter and kind != MIDNUM and kind != DOUBLE_QUOTE:
-                joins = follows in (LETTER, HEBREW)
-            if last == HEBREW and kind == DOUBLE_QUOTE:
-                joins = follows == HEBREW
-            if last == NUMERIC and kind != MIDLETTER and kind != DOUBLE_QUOTE:
-                joins = follows == NUMERIC
-            if not joins:
-                if last == HEBREW and kind == SINGLE_QUOTE:
+            after = at
+            follows = SPACE
+            if MIDLETTER <= kind <= DOUBLE_QUOTE:
+                after = _skip(codes, at + 1, table)
+                follows = _entry(codes[after], table) & CLASS if after < len(codes) else SPACE
+                if letter and kind != MIDNUM and kind != DOUBLE_QUOTE:
+                    joins = follows in (LETTER, HEBREW)
+                if last == HEBREW and kind == DOUBLE_QUOTE:
+                    joins = follows == HEBREW
+                if last == NUMERIC and kind not in (MIDLETTER, DOUBLE_QUOTE):
+                    joins = follows == NUMERIC
+                if not joins and last == HEBREW and kind == SINGLE_QUOTE:
                     at = _skip(codes, at + 1, table)
-                break
+                    break
+            if not joins:
+                if codes[at] >= 128 or last == KATAKANA:
+                    break
+                address = address or (
+                    codes[at] == COLON and at + 2 < len(codes) and codes[at + 1] == SLASH and codes[at + 2] == SLASH
+                )
+                after = _over_marks(codes, at, table, address)
+                if after < 0:
+                    break
+                follows = _entry(codes[after], table) & CLASS
             at = after
             kind = follows
-        else:
-            break
         last = kind
         at += 1
     return at
@@ -181,10 +250,51 @@ def _mark_end(codes, at, entry, table):
         at = _skip(codes, at, table)
         if at < len(codes) and _entry(codes[at], table) & CLASS == REGIONAL:
             at += 1
-    elif not entry & PICTOGRAPH and kind != SOLO:
+    elif code in (DOT, HYPHEN, EQUALS, TILDE, SLASH, BACKSLASH, BAR, CARET, AT, PLUS, ELLIPSIS):
         while at < len(codes) and codes[at] == code:
             at += 1
     return _skip(codes, at, table)
+
+
+@njit(cache=True, nogil=True)
+def _keeps_its_stop(codes, start, end):
+    """Tell whether the word of ASCII letters ``codes[start:end]`` is an abbreviation to which a full stop belongs."""
+    length = end - start
+    if length > 6:
+        return False
+    letters = np.uint64(0)
+    dotted = length > 1
+    for at in range(start, end):
+        code = codes[at] | np.uint32(32)
+        letter = 97 <= code <= 122 and codes[at] >= 65
+        dotted = dotted and codes[at] == DOT if (at - start) % 2 else dotted and letter
+        if not letter:
+            letters = np.uint64(0)
+            if not dotted:
+                return False
+        letters = letters * np.uint64(256) + np.uint64(code)
+    if length == 1 or (dotted and length % 2):
+        return True
+    place = np.searchsorted(ABBREVIATIONS, letters)
+    return place < len(ABBREVIATIONS) and ABBREVIATIONS[place] == letters
+
+
+@njit(cache=True, nogil=True)
+def _clitic(codes, start, end):
+    """Return where an English clitic at the end of ``codes[start:end]`` begins ('s 'd 'm 're 've 'll n't); `end`: none."""
+    for back in (2, 3):
+        at = end - back
+        if at <= start or (codes[at] != APOSTROPHE and codes[at] != RIGHT_QUOTE):
+            continue
+        first = codes[at + 1] | np.uint32(32)
+        if back == 2:
+            if first == 116 and at - 1 > start and codes[at - 1] | np.uint32(32) == 110:
+                return at - 1
+            return at if first == 115 or first == 100 or first == 109 else end
+        second = codes[at + 2] | np.uint32(32)
+        if (second == 101 and (first == 114 or first == 118)) or (first == 108 and second == 108):
+            return at
+    return end
 
 
 @njit(cache=True, nogil=True)
@@ -208,12 +318,29 @@ def word_bounds(codes, table):
         starts[words] = at
         if LETTER <= kind <= KATAKANA:
             at = _word_end(codes, at, kind, table)
+            if kind == LETTER:
+                cut = _clitic(codes, starts[words], at)
+                if cut < at:
+                    ends[words] = cut
+                    words += 1
+                    starts[words] = cut
+                elif (
+                    at < len(codes)
+                    and codes[at] == DOT
+                    and (at + 1 == len(codes) or codes[at + 1] != DOT)
+                    and _keeps_its_stop(codes, starts[words], at)
+                ):
+                    at += 1
         elif THAI_BEFORE <= kind <= THAI_AFTER:
             at = _thai_end(codes, at, kind, table)
         elif kind in (KHMER, MYANMAR):
             at = _stacked_end(codes, at, kind, table)
         else:
-            at = _mark_end(codes, at, entry, table)
+            inside = _lead(codes, at, table) if at == 0 or not words or ends[words - 1] < at else -1
+            if inside >= 0:
+                at = _word_end(codes, inside, _entry(codes[inside], table) & CLASS, table)
+            else:
+                at = _mark_end(codes, at, entry, table)
         while at < len(codes) and codes[at - 1] == ZERO_WIDTH_JOINER and _entry(codes[at], table) & PICTOGRAPH:
             at = _skip(codes, at + 1, table)
         ends[words] = at
@@ -222,11 +349,11 @@ def word_bounds(codes, table):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _word_flags(flags, first):
-    """Return the flags of a word, as `Vocabulary` has them, from those of its characters and the entry of its first."""
+def _word_flags(flags, first, last):
+    """Return the flags of a word, as `Vocabulary` has them: of its characters; its first's entry; its last's class."""
     kind = first & CLASS
     found = (flags >> FLAG_SHIFT) & (1 | 2 | 16)
-    if kind in (OTHER, TSHEG) or MIDLETTER <= kind <= DOUBLE_QUOTE:
+    if (kind in (OTHER, TSHEG) or MIDLETTER <= kind <= DOUBLE_QUOTE) and not LETTER <= last <= KATAKANA:
         found |= (first >> FLAG_SHIFT) & (4 | 8)
     return np.uint8(found)
 
@@ -267,7 +394,9 @@ def number_words(codes, starts, ends, table):
                 slots[slot] = known
                 number = known
                 length[known] = characters
-                flags[known] = _word_flags(flag, _entry(codes[starts[word]], table))
+                flags[known] = _word_flags(
+                    flag, _entry(codes[starts[word]], table), _entry(codes[ends[word] - 1], table) & CLASS
+                )
                 hashes[known] = h
                 powers[known] = power
                 first[known] = starts[word]

@@ -92,7 +92,7 @@ def folded(code: int) -> list[int]:
     decomposition = unicodedata.decomposition(character)
     if code in HANGUL or (code in KANA and not decomposition.startswith("<")):
         text = character
-    elif category[0] in _WORD_CATEGORIES or _is_radical(decomposition):
+    elif category[0] in _WORD_CATEGORIES or _is_written_out(character, decomposition):
         text = _decomposed(character)
         if len(text) > LONGEST:
             text = character
@@ -105,10 +105,17 @@ LONGEST = 4
 """Code points that one is made of at most. The few of more (a whole phrase in one) stand for themselves."""
 
 
-def _is_radical(decomposition: str) -> bool:
-    """Return whether a symbol's one counterpart is Han: Kangxi radicals, which PDF files are full of."""
-    parts = decomposition.split()
-    return len(parts) == 2 and parts[0] == "<compat>" and 0x4E00 <= int(parts[1], 16) <= 0x9FFF
+_LETTERS_IN_ONE = ("<compat>", "<square>", "<circle>")
+
+
+def _is_written_out(character: str, decomposition: str) -> bool:
+    """Return whether a symbol is letters in another form: Kangxi radicals, which PDF files are full of, ㎏, ㈱, №, Ⓐ.
+
+    A raised one is none of the word it stands behind: Windows™ is Windows.
+    """
+    if not decomposition.startswith(_LETTERS_IN_ONE):
+        return False
+    return any(unicodedata.category(c)[0] in _WORD_CATEGORIES for c in unicodedata.normalize("NFKD", character))
 
 
 def _decomposed(text: str) -> str:
@@ -142,8 +149,8 @@ _VOICED = _voiced()
 
 
 def unicode_version() -> dict[str, str]:
-    """Return the version of Unicode that decides what units are, as `Stage.resources` names it: Python brings it."""
-    return {"unicode": unicodedata.unidata_version}
+    """Return the version of Unicode that decides what units are, as `Stage.resources` names it, and of the rules here."""
+    return {"unicode": unicodedata.unidata_version, "units": "2"}
 
 
 def utf8_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:

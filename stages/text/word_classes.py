@@ -29,6 +29,15 @@ TABLE_SIZE = 0x20000
 HAN_BEYOND = np.uint16(SOLO | NON_SYMBOL | ALPHABETIC | UNSPACED)
 """Of code points from U+20000 to U+3FFFF."""
 
+_SHORT = """
+    adm ala apr ariz ark aug bros calif co colo conn corp dec del dr feb fla ga gen gov ia ill inc ind jan jr jul jun kan
+    kans ky la ltd mar mass messrs mich minn miss mo mont mr mrs ms mt neb nev nov oct okla ore pa ph prof rep rev sen sep
+    sept sr st tenn va vs wash wis
+"""
+ABBREVIATIONS = np.array(sorted(int.from_bytes(word.encode(), "big") for word in _SHORT.split()), np.uint64)
+"""English abbreviations that keep their full stop, as spaCy's English rules have them: their letters as one number."""
+
+
 SCRIPTS_WITHOUT_SPACES = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
 THANTHAKHAT, ASAT, MYANMAR_VIRAMA, ZERO_WIDTH_JOINER = 0x0E4C, 0x103A, 0x1039, 0x200D
 

@@ -12,6 +12,7 @@ from pipeline.run.publish import replace_file
 from tokenmill.products import results_of, shown
 from tokenmill.report.funnel import funnel_text, tokens_text
 from tokenmill.report.page import page_of
+from tokenmill.terminal import lines
 
 
 def add_parser(commands: Any) -> None:
@@ -43,6 +44,6 @@ def run(given: argparse.Namespace) -> int:
     if results.budget is not None:
         print(f"\n{tokens_text(results.budget)}")
     if results.plan_lines:
-        print("\n" + "\n".join(results.plan_lines))
+        print("\n" + lines("\n".join(results.plan_lines)))
     print(f"\nreport   {shown(out)}/report.html")
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 from pipeline.corpus_stage import CorpusStage
 from pipeline.errors import UserError
 from pipeline.registry import stage_class, stage_names
-from pipeline.stage import Stage
+from tokenmill.terminal import lines
 
 
 def add_parser(commands: Any) -> None:
@@ -32,10 +32,10 @@ def run(given: argparse.Namespace) -> int:
         if given.json:
             print(json.dumps(described, indent=1))
         else:
-            print(listing(described))
+            print(lines(listing(described)))
         return 0
     one = describe(given.name)
-    print(json.dumps(one, indent=1) if given.json else page(one))
+    print(json.dumps(one, indent=1) if given.json else lines(page(one)))
     return 0
 
 
@@ -51,7 +51,7 @@ def describe(name: str) -> dict[str, Any]:
         {
             "name": f.name,
             "type": _type_name(hints[f.name]),
-            "default": _default(f),
+            "default": default_of(f),
             "documentation": documented.get(f.name, ""),
         }
         for f in dataclasses.fields(kind)
@@ -68,8 +68,8 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
-def field_documents(kind: type[Stage]) -> dict[str, str]:
-    """Return the text that stands below each field of a stage class and of its bases, by field name."""
+def field_documents(kind: type) -> dict[str, str]:
+    """Return the text that stands below each field of a dataclass and of its bases, by field name."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if not dataclasses.is_dataclass(base):
@@ -92,7 +92,7 @@ def _type_name(hint: Any) -> str:
     return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
 
 
-def _default(field: dataclasses.Field) -> str:
+def default_of(field: dataclasses.Field) -> str:
     """Return the default as a recipe would write it; empty where a value must be given."""
     if field.default is not dataclasses.MISSING:
         value = field.default

@@ -99,7 +99,10 @@ def _head(summary: dict[str, Any], budget: TokenBudget | None) -> str:
     shown = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in figures)
     state = "every document is accounted for" if summary["balanced"] else "THE ACCOUNTS DO NOT BALANCE"
     law = f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {drops:,} + failed {summary['failed']:,}: {state}"
-    return f'<h1>{escape(summary["name"])}</h1><p class="lead">{law}</p><div class="figures">{shown}</div>'
+    said = [f"Try-out: only {summary['tryout']}."] if summary.get("tryout") else []
+    said += [f"Not made: {what}: {why}" for what, why in summary.get("faults", {}).items()]
+    warnings = "".join(f"<p><b>{escape(line)}</b></p>" for line in said)
+    return f'<h1>{escape(summary["name"])}</h1><p class="lead">{law}</p>{warnings}<div class="figures">{shown}</div>'
 
 
 def _funnel(summary: dict[str, Any]) -> str:

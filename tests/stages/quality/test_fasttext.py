@@ -230,6 +230,13 @@ def test_what_is_held_out_depends_on_the_text_alone_and_is_not_trained_on(tmp_pa
     assert all(kept["a"][line] == held for line, held in kept["b"].items())
 
 
+def test_no_more_is_tested_on_than_memory_should_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "MOST_TESTED", 5)
+    counts, held = train(examples(tmp_path / "e", GOOD_TEXTS, BAD_TEXTS, 0.5), tmp_path / "m.bin", SMALL)
+    assert len(held) == 5
+    assert 20 < sum(counts.values()) < 60
+
+
 def test_too_few_documents_are_refused(tmp_path):
     with pytest.raises(UserError, match="only 3 bad documents"):
         train(examples(tmp_path / "e", GOOD_TEXTS, BAD_TEXTS[:3]), tmp_path / "m.bin", SMALL)
