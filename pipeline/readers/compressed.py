@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from pipeline.readers.feed import CHUNK, PIECE, Feed, PlainFeed
-from pipeline.readers.frames import LZ4_MAGIC, ZSTD_MAGIC, Lz4Feed, ZstdFeed, is_skippable
+from pipeline.readers.frames import FRAME_HEAD, LZ4_MAGIC, ZSTD_MAGIC, Lz4Feed, ZstdFeed, is_skippable, may_be_frame
 from pipeline.readers.streams import BZ2_MAGIC, XZ_MAGIC, Bz2Feed, XzFeed
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
@@ -190,11 +190,18 @@ def next_member(
         begins: told the first `window` bytes of a member.
         effort: the search ends where it is spent.
     """
-    quick = compression == "gz"
     for at in find_magic(file, MAGIC[compression], start, end):
-        if begins(_gzip_start(file, at, window) if quick else first_bytes(file, compression, window, at)):
+        cost = _QUICK
+        if compression == "gz":
+            head = _gzip_start(file, at, window)
+        else:
+            file.seek(at)
+            head = b""
+            if may_be_frame(file.read(FRAME_HEAD)):
+                cost, head = _SLOW, first_bytes(file, compression, window, at)
+        if begins(head):
             return at
-        if not effort.spend(_QUICK if quick else _SLOW):
+        if not effort.spend(cost):
             return None
     return None
 

@@ -61,7 +61,7 @@ def detect_format(file: InputFile) -> str:
         table = _table_of(file, magic)
         if table:
             return table
-        packing = compression_of(magic)
+        compression = packing = compression_of(magic)
         head = first_bytes(source, packing, _HEAD)
         kind = _kind_of(head)
         wide = wide_of(head) if kind is None else ""
@@ -71,6 +71,8 @@ def detect_format(file: InputFile) -> str:
             kind = _kind_of(head)
         named = kind is None
         kind = kind or kind_by_name(file.name)
+        if kind in ("warc", "wet", "arc"):
+            packing = compression  # bytes, not a text in any encoding, whatever they look like
         if kind in ("warc", "arc") and _holds_texts(open_feed(source, packing), kind):
             kind = "wet"
         if kind == "jsonl" and _many_lines(open_packed(source, packing), head):
