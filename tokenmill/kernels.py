@@ -29,8 +29,13 @@ ITEM = "Which of the two mills by the lake ground the finest flour in the year o
 STAGES = [
     {"use": "extract"},
     {"use": "language", "min_score": 0.0},
-    {"use": "gopher_quality", "min_stop_words": 0, "min_avg_word_length": 0, "min_doc_words": 1, "words": "unicode"},
-    {"use": "gopher_quality", "min_stop_words": 0, "min_avg_word_length": 0, "min_doc_words": 1},
+    {"use": "gopher_quality", "mode": "annotate"},
+    {"use": "gopher_quality", "mode": "annotate", "words": "spacy"},
+    {"use": "gopher_repetition", "mode": "annotate", "words": "spacy"},
+    {"use": "gopher_repetition", "mode": "annotate", "variant": "dolma"},
+    {"use": "c4", "mode": "annotate", "words": "spacy"},
+    {"use": "c4", "mode": "annotate", "words": "spacy", "split_paragraph": False},
+    {"use": "c4", "mode": "annotate", "split_paragraph": False},
     {"use": "gopher_repetition", "top_n_grams": [[2, 1.0], [3, 1.0]], "dup_n_grams": [[5, 1.0], [10, 1.0]]},
     {"use": "c4", "min_num_sentences": 1},
     {

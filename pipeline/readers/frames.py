@@ -15,6 +15,7 @@ LZ4_MAGIC = b"\x04\x22\x4d\x18"
 ZSTD_WINDOW = 1 << 31
 """The largest window of zstd: what ``zstd --ultra --long=31`` writes."""
 _ZSTD_SLICE = 1024  # a block of 4 bytes expands to 128 KiB, so this much input gives at most 32 MiB
+FRAME_HEAD = 32
 _SKIPPABLE = b"\x2a\x4d\x18"  # behind a byte 0x50 to 0x5f
 _DICTIONARY = b"\x5d\x2a\x4d\x18"
 _DICTIONARY_MAGIC = b"\x37\xa4\x30\xec"
@@ -24,6 +25,25 @@ _LARGEST_DICTIONARY = 1 << 26
 def is_skippable(head: bytes) -> bool:
     """Return whether a frame that zstd and lz4 readers pass over begins with `head`."""
     return head[1:4] == _SKIPPABLE and head[:1] != b"" and head[0] >> 4 == 5
+
+
+def may_be_frame(head: bytes) -> bool:
+    """Return whether a frame of zstd or lz4 may begin with `head`, its first `FRAME_HEAD` bytes: a quick look."""
+    if head.startswith(ZSTD_MAGIC):
+        try:
+            zstandard.get_frame_parameters(head)
+        except zstandard.ZstdError:
+            return False
+        return True
+    if len(head) < 7 or head[4] >> 6 != 1 or not 4 <= head[5] >> 4 <= 7:
+        return False
+    block = head[7 + 8 * bool(head[4] & 8) + 4 * bool(head[4] & 1) :][:4]
+    return int.from_bytes(block, "little") & 0x7FFFFFFF <= _most(head[5])
+
+
+def _most(descriptor: int) -> int:
+    """Return the bytes that a block of an lz4 frame may have."""
+    return 1 << (8 + 2 * (descriptor >> 4 & 7))
 
 
 class FrameFeed(Feed):
@@ -153,7 +173,7 @@ class Lz4Feed(FrameFeed):
         flags, largest = head[4:5] or b"\0", head[5:6] or b"\0"
         rest = 1 + 8 * bool(flags[0] & 8) + 4 * bool(flags[0] & 1)
         yield head + self._take(rest)
-        most = 1 << (8 + 2 * (largest[0] >> 4 & 7))
+        most = _most(largest[0])
         while self.damage is None:
             mark = self._take(4)
             size = int.from_bytes(mark, "little") & 0x7FFFFFFF

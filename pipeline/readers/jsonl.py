@@ -85,7 +85,8 @@ def check_beginning(file: InputFile, found: Beginning) -> None:
 
 def _records(file: BinaryIO, base: str, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
     """Yield the lines or the values of a file of kind `base`, the byte order marks that begin them taken off."""
-    for item in values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit):
+    found = values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit, blank=False)
+    for item in found:
         if isinstance(item, Line) and item.data is not None and item.data.startswith(codecs.BOM_UTF8):
             item.data = item.data.removeprefix(codecs.BOM_UTF8)  # of this file, or of one that was joined to it
         yield item

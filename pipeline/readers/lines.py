@@ -16,6 +16,8 @@ from pipeline.readers.compressed import MAGIC, Effort, next_member
 from pipeline.readers.feed import Feed
 from pipeline.readers.packed import open_packed
 
+_SPACE = (b"\n", b"\r", b"\t", b" ")
+_BLANK = re.compile(rb"(?:[ \t\r]*+\n)++")
 _LINE_START = re.compile(rb"\s*[{\[]")
 
 
@@ -43,17 +45,20 @@ class Line:
     torn: bool = False
 
 
-def lines(file: BinaryIO, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
+def lines(
+    file: BinaryIO, packing: str, start: int, end: int, limit: int, *, blank: bool = True
+) -> Iterator[Line | Damage]:
     """Yield the lines that start in ``[start, end)``, and damage where it lies.
 
     Args:
         start, end: bytes of a plain file; a compressed one is read whole.
         limit: a longer line comes without its bytes.
+        blank: lines without anything count; else runs of them are passed over, however many there are.
     """
     if packing == "":
         # from the byte before, so that a line which begins exactly at `start` is seen to begin there
         first = max(0, start - 1)
-        for line in _assemble(open_packed(file, "", first), first, limit):
+        for line in _assemble(open_packed(file, "", first), first, limit, blank):
             if line.offset >= end:
                 return
             if line.offset >= start:
@@ -63,7 +68,7 @@ def lines(file: BinaryIO, packing: str, start: int, end: int, limit: int) -> Ite
     base, effort = 0, Effort()
     while at is not None:
         feed = open_packed(file, packing, at)
-        yield from _assemble(feed, base, limit)
+        yield from _assemble(feed, base, limit, blank)
         if feed.damage is None:
             return
         base += feed.position
@@ -78,16 +83,22 @@ def _begins_line(data: bytes) -> bool:
     return _LINE_START.match(data) is not None
 
 
-def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
+def _assemble(feed: Feed, base: int, limit: int, blank: bool) -> Iterator[Line]:
     offset, size, pending = base, 0, []
     while piece := feed.read():
-        *full, rest = piece.split(b"\n")
-        for part in full:
+        at = 0
+        while (end := piece.find(b"\n", at)) >= 0:
+            part = piece[at:end]
             size += len(part)
             pending.append(part)
             yield Line(offset, b"".join(pending) if size <= limit else None, size)
             offset += size + 1
             size, pending = 0, []
+            at = end + 1
+            if not blank and piece[at : at + 1] in _SPACE and (passed := _BLANK.match(piece, at)):
+                offset += passed.end() - at
+                at = passed.end()
+        rest = piece[at:]
         size += len(rest)
         pending = [*pending, rest] if size <= limit else []
     if size:
