@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, RecipeError
 from pipeline.visible import visible, visible_json
+from tokenmill.cli import main
 
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 EVIL = "\x1b[31mred\x07 \u202eright to left\u2066 \x9b0m\u2028 \x00 \U000e0041"
@@ -69,9 +71,10 @@ def shown(tmp_path_factory):
     ]
     said = {}
     for command in commands:
-        ours = [sys.executable, "-m", "tokenmill", *command]
-        done = subprocess.run(ours, cwd=place, capture_output=True, timeout=120, env={**os.environ, "PYTHONUTF8": "1"})
-        said[" ".join(command)] = (done.returncode, (done.stdout + done.stderr).decode())
+        out = io.StringIO()
+        with contextlib.chdir(place), contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = main(command)
+        said[" ".join(command)] = (code, out.getvalue())
     return place, said
 
 
