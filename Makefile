@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test test-cluster check bench docs clean kernels
+.PHONY: demo test test-cluster audit check bench docs clean kernels
 
 demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
@@ -19,6 +19,11 @@ test-cluster: $(VENV)/.ray
 $(VENV)/.ray: $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]'
 	touch $(VENV)/.ray
+
+# Known vulnerabilities of the run-time set, asked of the package registry; what it does not know is listed, not audited.
+audit: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt pip-audit
+	$(BIN)/pip-audit --disable-pip --require-hashes --requirement requirements.txt
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -39,8 +44,8 @@ docs: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt hatch_build.py
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tokenmill needs Python 3.11 or newer: make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable '.[dev]'
 	$(BIN)/python -m tokenmill.kernels
 	touch $(STAMP)
 

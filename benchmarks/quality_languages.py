@@ -23,7 +23,7 @@ from stages.quality.fineweb import FineWeb
 from stages.quality.gopher_quality import GopherQuality
 from stages.quality.gopher_repetition import GopherRepetition
 
-FOLDERS = {"nb-NO": "no", "zh_CN": "zh"}
+FOLDERS = {"nb-NO": "no"}
 STAGES = {
     "quality": GopherQuality(),
     "repetition": GopherRepetition(),
@@ -41,7 +41,8 @@ LEAST_BYTES = 1000
 def paragraphs(file: pathlib.Path) -> list[str]:
     """Return the paragraphs of a page that are long enough to be prose."""
     tree = lxml.html.fromstring(file.read_bytes())
-    found = (" ".join(element.text_content().split()) for element in tree.iter("p"))
+    elements = (e for e in tree.iter("p", "div") if e.tag == "p" or e.get("class") == "para")
+    found = (" ".join(element.text_content().split()) for element in elements)
     return [text for text in found if len(text.encode()) >= 80]
 
 
@@ -76,7 +77,7 @@ def main() -> None:
         if args.only and language not in args.only.split(","):
             continue
         texts = prose(files[language], language[:2], args.pages, identify)
-        if len(texts) < 10:
+        if len(texts) < 8:
             continue
         cells = []
         for stage in STAGES.values():

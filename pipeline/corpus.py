@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
@@ -177,8 +176,9 @@ class Corpus:
 
 def rows_of(folder: Folder, name: str, rows: np.ndarray, columns: list[str]) -> pa.Table:
     """Return `columns` of the documents in `rows` (ascending) of shard `name`, whose texts stand in `folder`."""
-    with folder.open(f"{name}.parquet", 64 << 10) as file:  # of a large shard only its footer and what is asked for
-        parquet = pq.ParquetFile(file)
+    with folder.parquet(
+        f"{name}.parquet", 64 << 10
+    ) as parquet:  # of a large shard only its footer and what is asked for
         starts = np.cumsum([0] + [parquet.metadata.row_group(g).num_rows for g in range(parquet.num_row_groups)])
         groups = np.searchsorted(starts, rows, side="right") - 1
         return pa.concat_tables(

@@ -7,9 +7,14 @@ import sys
 import sysconfig
 import traceback
 
+from pipeline.visible import visible
+
 
 class UserError(Exception):
     """A fault in what the user gave: names the place, what is wrong and what to do. The command line ends with 2."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())  # names of files and pieces of documents are in it
 
 
 class RecipeError(UserError):

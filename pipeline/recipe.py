@@ -16,6 +16,8 @@ from typing import Any, Literal
 import msgspec
 
 from pipeline.errors import RecipeError
+from pipeline.input_names import without_places
+from pipeline.prints import prints_aside
 from pipeline.readers import InputFile
 from pipeline.recipe_inputs import TryOut, paths_of, read_inputs
 from pipeline.recipe_lines import located, text_of
@@ -73,6 +75,9 @@ class OutputOptions:
     """Columns of the documents in ``data/``, in this order; empty: all."""
     partition_by: Literal["", "source", "language"] = ""
     """A folder below ``data/`` for each ``source`` or ``language``, and as many below ``token_counts/``; empty: none."""
+    absolute_paths: bool = False
+    """Call inputs elsewhere than below the recipe by their absolute paths in ``data/``, ledger and report, not by their last
+    parts."""
     signals: bool = True
     """Write what stages measure of every document, kept or not, into ``signals/``: what-if, and analyse on a run, read it. A
     document that a rule set drops is then still measured by the rule sets that follow it directly."""
@@ -148,15 +153,16 @@ def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: s
     for key in ("tokenizer", "report", "plan"):
         if not isinstance(table.get(key, {}), dict):
             raise RecipeError(key, f"must be a table [{key}]; got {table[key]!r}")
+    output = _options(OutputOptions, table.get("output", {}), "output")
     inputs = read_inputs(table.get("input"), folder)
     return Recipe(
         name=name,
         folder=folder,
-        inputs=inputs.files,
+        inputs=inputs.files if output.absolute_paths else without_places(inputs.files),
         stages=tuple(build_stage(t, folder, f"stages[{i}]") for i, t in enumerate(stage_tables)),
         limits=_options(Limits, table.get("limits", {}), "limits"),
         ledger=_options(LedgerOptions, table.get("ledger", {}), "ledger"),
-        output=_options(OutputOptions, table.get("output", {}), "output"),
+        output=output,
         tables={key: dict(table[key]) for key in ("tokenizer", "report", "plan") if key in table},
         resolved=dict(table),
         tryout=inputs.tryout,
@@ -187,7 +193,8 @@ def stage_from(kind: type[Stage], parameters: Mapping[str, Any], folder: pathlib
             values[key] = paths_of(values[key], folder, f"{place}.{key}")
     stage: Stage = _convert(kind, values, place)
     try:
-        stage.check()
+        with prints_aside():
+            stage.check()
     except StageFault as fault:
         raise RecipeError(f"{place}.{fault.key}", fault.problem) from fault
     return stage

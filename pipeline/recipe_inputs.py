@@ -23,8 +23,9 @@ class InputOptions:
     """What is read. Part of a recipe as ``[input]``."""
 
     paths: tuple[str | dict[str, Any], ...]
-    """Files, patterns (``*``, ``**``, ``?``, ``[…]``, ``{a,b}``, ``~``, ``$VAR``), folders, URLs, and ``@list.txt`` for the
-    paths in a file; relative to the recipe. A path may be a table ``{ path = "…", source = "…", columns = {…} }``. What
+    """Files, patterns (``*``, ``**``, ``?``, ``[…]``, ``{a,b}``, ``~``, ``$VAR``), folders, URLs, and ``@list.txt`` or
+    ``warc.paths.gz`` for the paths in a file; relative to the recipe. A path may be a table
+    ``{ path = "…", source = "…", columns = {…} }``, with ``base = "…"`` for what the lines of a list are relative to. What
     exists by its name is taken as it is; a file that is matched twice is read once."""
     source: str | None = None
     """Label of the documents, which mixing and token counts go by; without it, a column ``source`` of the file, or

@@ -94,7 +94,7 @@ def line_of(place: str, lines: dict[str, int]) -> int | None:
     while place:
         if place in lines:
             return lines[place]
-        place = re.sub(r"(\.[^.\[]*|\[[^\]]*\])$", "", place) if re.search(r"[.\[]", place) else ""
+        place = place[: max(place.rfind("."), place.rfind("["), 0)]  # whatever a key is made of, it gets shorter
     return None
 
 

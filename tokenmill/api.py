@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from pipeline.run.folder import local_folder
 from pipeline.run.plan import plan_run
 from pipeline.run.progress import Progress, Silent
 from pipeline.stage import Stage, StageFault
-from pipeline.storage import Folder
+from pipeline.storage import Folder, temporary_folder
 from stages.custom.function import FunctionStage
 from tokenizer.counting.budget import TokenBudget
 from tokenmill.places import executors
@@ -72,8 +71,7 @@ def apply(stages: Sequence[AnyStage], documents: Any) -> Applied:
         UserError: parameters that cannot work, or no such column.
     """
     table, back = _table_of(documents)
-    with tempfile.TemporaryDirectory(prefix="tokenmill-apply-") as name:
-        folder = pathlib.Path(name)
+    with temporary_folder() as folder:
         pq.write_table(table, folder / "documents.parquet")
         file = InputFile(str(folder / "documents.parquet"), "documents.parquet")
         options = OutputOptions(signals=False)

@@ -8,6 +8,7 @@ import importlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import NoReturn
@@ -15,6 +16,7 @@ from typing import NoReturn
 from pipeline.errors import AccountingError, UserError
 from pipeline.registry import did_you_mean
 from pipeline.stage import installed_version
+from tokenmill.streams import safe_streams
 from tokenmill.terminal import visible
 
 COMMANDS = (
@@ -35,8 +37,9 @@ COMMANDS = (
     "plan",
     "completion",
 )
-STOPS = ("SIGTERM", "SIGHUP")
-"""Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a run: workers first, finished shards kept. A second one ends it at once."""
+STOPPED = "tokenmill: stopped; finished shards are kept, run the same command to go on"
 
 
 class Stopped(KeyboardInterrupt):
@@ -71,7 +74,17 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 done, 1 a defect of ours, 2 a fault in what was given or around
     it, 128 and a signal's number where one ended it."""
+    with safe_streams():
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        os.getcwd()
+    except OSError:
+        print("tokenmill: the working directory was removed; change to one that is there", file=sys.stderr)
+        return 2
     only = arguments[0] if arguments and arguments[0] in COMMANDS else None
     try:
         if arguments and only is None and not arguments[0].startswith("-"):
@@ -95,30 +108,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt as stop:
         number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
-        print("\ntokenmill: stopped; finished shards are kept, run the same command to go on", file=sys.stderr)
+        print(f"\n{STOPPED}", file=sys.stderr)
         return 128 + number
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
+    except Exception:
+        traceback.print_exc()
+        print("tokenmill: this is a defect of tokenmill, or of a stage of another package", file=sys.stderr)
+        return 1
 
 
 @contextlib.contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let the signals `STOPS` end the block as Ctrl-C would."""
+    """Let the first of the signals `STOPS` end the block as Ctrl-C would, and the next one the process: its workers end
+    with it. A signal that whoever started us has us ignore, as nohup does, stays ignored."""
+    stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal stopping
+        if stopping:
+            os._exit(128 + number)
+        stopping = True
         raise Stopped(number)
 
     before = {}
-    for name in STOPS:
-        with contextlib.suppress(ValueError):  # not in the main thread
-            before[name] = signal.signal(signal.Signals[name], stop)
+    for number in STOPS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            with contextlib.suppress(ValueError):  # not in the main thread
+                before[number] = signal.signal(number, stop)
     try:
         yield
     finally:
-        for name, handler in before.items():
-            signal.signal(signal.Signals[name], handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

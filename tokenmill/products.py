@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import UserError, is_environment, said_of
+from pipeline.run.accounts import read_summary
+from pipeline.run.folder import read_manifest
 from pipeline.run.plan import RunPlan
 from pipeline.run.publish import Finished, Publication
 from pipeline.storage import Folder
@@ -136,7 +138,8 @@ def price(table: dict[str, Any], budget: TokenBudget | None, cpu_seconds: float)
 
 def plan_lines_of(out: Folder, budget: TokenBudget | None) -> list[str]:
     """Return the plan of the finished run in `out` in words; empty where its recipe has none."""
-    table = out.get_json("manifest.json")["recipe"].get("plan")
-    if table is None or not out.exists("plan.json"):
+    manifest, summary = read_manifest(out), read_summary(out)
+    table = manifest.recipe.get("plan") if manifest else None
+    if table is None or summary is None or not out.exists("plan.json"):
         return []
-    return list(price(table, budget, out.get_json("summary.json")["cpu_seconds"]).summary_lines())
+    return list(price(table, budget, summary.cpu_seconds).summary_lines())

@@ -68,7 +68,7 @@ class RunProgress:
 
     def __init__(self, stream: TextIO | None = None, say: Say = "usual", log: RunLog | None = None):
         self._stream = stream or sys.stderr
-        self._console = Console(file=self._stream)
+        self._console = Console(file=getattr(self._stream, "beneath", self._stream))  # it moves the cursor
         self._live: Live | None = None
         self._say, self.log = say, log or RunLog(None)
         self._said = self._logged = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 import shutil
 import sys
@@ -11,10 +10,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.visible import visible as written_out
+from pipeline.visible import visible_json
+
 LEAST = 12
 """A column of text is not made narrower than this."""
 GAP = "  "
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def width() -> int | None:
@@ -27,14 +28,13 @@ def width() -> int | None:
 
 
 def visible(text: str) -> str:
-    """Return `text` with control characters written out, so that no document can speak to a terminal."""
-    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+    """Return `text`, lines and tabs as they are, with control characters written out."""
+    return written_out(text, keep="\n\t")
 
 
 def json_line(value: Any) -> str:
     """Return `value` as JSON in one line, control characters beyond ASCII escaped too."""
-    text = json.dumps(value, ensure_ascii=False, default=_plain)
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return visible_json(value, default=_plain)
 
 
 def _plain(value: Any) -> str:

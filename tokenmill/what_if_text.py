@@ -15,6 +15,7 @@ from pipeline.run.signals import read_signals
 from pipeline.storage import Folder
 from stages.quality.rule_stage import RuleStage
 from tokenmill.report.funnel import table
+from tokenmill.terminal import visible
 from tokenmill.what_if import Answer, FinishedRun
 
 SWEEP = 200
@@ -78,6 +79,7 @@ def _examples(run: FinishedRun, answer: Answer, rows: np.ndarray) -> list[str]:
     for place in places.to_pylist():
         text, name = _text(run.out, about, place)
         shown = textwrap.shorten(" ".join(text.split()), 240, placeholder=" …")
+        name, shown = visible(name), visible(shown)
         found.append(f"  {name} ({place['bytes']:,} bytes)\n    {shown or '(no text)'}")
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -14,6 +15,7 @@ from pipeline.guard import guard
 from pipeline.readers.contract import InputFile, Item, Mark
 from pipeline.readers.layout import Layout, is_text, layout_of
 from pipeline.readers.parquet import ParquetReader
+from pipeline.readers.stopping import stopped
 from pipeline.storage import open_input
 
 FILE_MAGIC = b"ARROW1\0\0"
@@ -73,29 +75,48 @@ class ArrowReader(ParquetReader):
 
     def read(self) -> Iterator[Item]:
         """Yield batches and faults, in the order of the rows."""
-        kind, first = self.split.format, 0
+        first = 0
         with open_input(self.split.file.path) as source:
-            reader = open_arrow(self.split.file, kind, source)
-            number, count = 0, reader.num_record_batches if kind == "arrow" else None
-            while count is None or number < count:
-                guard.working_on(self.number, first, batch=True)
-                try:
-                    data = reader.get_batch(number) if count is not None else reader.read_next_batch()
-                    check_buffers(data)
-                except StopIteration:
+            reader = open_arrow(self.split.file, self.split.format, source)
+            whole = self.split.format == "arrow"
+            for number in range(reader.num_record_batches) if whole else itertools.count():
+                if self.number == self.options.stop:
+                    yield stopped(self.split, self.options, self.number)
                     return
-                except (pa.ArrowException, OSError, ValueError, NotImplementedError, MemoryError) as error:
-                    why = " ".join(str(error).split())[:200]
-                    yield self._fault(first, "damaged_row_group", f"record batch {number} cannot be read: {why}")
+                data, rule, why = self._record_batch(reader, number, first)
+                if data is not None:
+                    yield from self._pieces(data, first)
+                    first += data.num_rows
+                elif not rule:
+                    return
+                else:
+                    yield self._fault(first, rule, f"record batch {number} cannot be read: {why}")
                     yield Mark(self.number)
-                    if count is None:
+                    if not whole:
                         return  # where the next one begins is not known
-                    number += 1
-                    continue
-                for start in range(0, data.num_rows, _ROWS):
-                    piece = data.slice(start, _ROWS)
-                    yield from self._rows(piece, first + start)
-                first, number = first + data.num_rows, number + 1
+
+    def _record_batch(
+        self, reader: ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader, number: int, first: int
+    ) -> tuple[pa.RecordBatch | None, str, str]:
+        """Return record batch `number`, or None with the rule and the reason of its fault; no rule at the end."""
+        guard.working_on(self.number, first, batch=not self.options.careful)
+        if self.options.careful and self.number in self.options.skip:
+            return None, *self.options.skip[self.number]
+        try:
+            data = reader.get_batch(number) if self.split.format == "arrow" else reader.read_next_batch()
+            check_buffers(data)
+        except StopIteration:
+            return None, "", ""
+        except (pa.ArrowException, OSError, ValueError, NotImplementedError, MemoryError) as error:
+            return None, "damaged_row_group", " ".join(str(error).split())[:200]
+        return data, "", ""
+
+    def _pieces(self, data: pa.RecordBatch, first: int) -> Iterator[Item]:
+        """Yield the documents and faults of `data`, whose first row is number `first` of the file, a few rows at a time."""
+        rows = 1 if self.options.careful else _ROWS
+        for start in range(0, data.num_rows, rows):
+            guard.working_on(self.number, first + start, batch=rows > 1)
+            yield from self._rows(data.slice(start, rows), first + start)
 
     def _layout_of_file(self) -> Layout:
         return arrow_layout(self.split.file, self.split.format)

@@ -1,4 +1,4 @@
-"""Bytes out of plain, gzip, zstd and lz4 files, and where their members begin."""
+"""Bytes out of plain, gzip, zstd, lz4, bzip2 and xz files, and where their members begin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from pipeline.readers.feed import CHUNK, PIECE, Feed, PlainFeed
 from pipeline.readers.frames import FRAME_HEAD, LZ4_MAGIC, ZSTD_MAGIC, Lz4Feed, ZstdFeed, is_skippable, may_be_frame
+from pipeline.readers.streams import BZ2_MAGIC, XZ_MAGIC, Bz2Feed, XzFeed
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 MAGIC = {"gz": GZIP_MAGIC, "zst": ZSTD_MAGIC, "lz4": LZ4_MAGIC}
@@ -115,16 +116,20 @@ def _inflate_to_damage(inflater: Any, data: bytes) -> bytes:
     return b"".join(parts)
 
 
-FEEDS: dict[str, type[Feed]] = {"": PlainFeed, "gz": GzipFeed, "zst": ZstdFeed, "lz4": Lz4Feed}
+FEEDS: dict[str, type[Feed]] = {
+    "": PlainFeed, "gz": GzipFeed, "zst": ZstdFeed, "lz4": Lz4Feed, "bz2": Bz2Feed, "xz": XzFeed,
+}  # fmt: skip
 
 
 def compression_of(head: bytes) -> str:
-    """Return ``gz``, ``zst``, ``lz4`` or, for none of them, ``""``, told by the first bytes of a file."""
+    """Return ``gz``, ``zst``, ``lz4``, ``bz2``, ``xz`` or, for none of them, ``""``, told by the first 16 bytes of a file."""
     if head.startswith(b"\x1f\x8b"):
         return "gz"
     if head.startswith(ZSTD_MAGIC) or is_skippable(head):
         return "zst"
-    return "lz4" if head.startswith(LZ4_MAGIC) else ""
+    if head.startswith(LZ4_MAGIC):
+        return "lz4"
+    return "bz2" if BZ2_MAGIC.match(head) else "xz" if head.startswith(XZ_MAGIC) else ""
 
 
 def open_feed(file: BinaryIO, compression: str, offset: int = 0) -> Feed:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.guard import guard
 from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
-from pipeline.readers.compressed import open_feed
+from pipeline.readers.compressed import compression_of, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
 from pipeline.readers.feed import Feed
@@ -20,7 +20,7 @@ from pipeline.readers.footers import footer_of
 from pipeline.readers.jsonl import JsonlReader, beginning, beginning_of, check_beginning
 from pipeline.readers.layout import Layout, layout_of
 from pipeline.readers.objects import check_keys, keys_of
-from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
+from pipeline.readers.packed import first_bytes, open_packed, wide_of
 from pipeline.readers.pages import is_binary
 from pipeline.readers.parquet import ParquetReader
 from pipeline.readers.plain import PlainReader
@@ -32,7 +32,7 @@ from pipeline.storage import open_input
 _HEAD = 1 << 16
 _NAMES = {
     "warc": ".warc", "wet": ".wet", "arc": ".arc", "jsonl": ".jsonl .ndjson .json", "parquet": ".parquet .parq",
-    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text .md", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
+    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
 }  # fmt: skip
 _ENDINGS = {ending: kind for kind, endings in _NAMES.items() for ending in endings.split()}
 _PACKED = (".gz", ".zst", ".zstd", ".lz4", ".bz2", ".xz")
@@ -61,7 +61,7 @@ def detect_format(file: InputFile) -> str:
         table = _table_of(file, magic)
         if table:
             return table
-        compression = packing = packing_of(magic)
+        compression = packing = compression_of(magic)
         head = first_bytes(source, packing, _HEAD)
         kind = _kind_of(head)
         wide = wide_of(head) if kind is None else ""
@@ -124,9 +124,12 @@ def _many_lines(feed: Feed, head: bytes) -> bool:
     line = start.split(b"\n", 1)[0]
     if line is start or len(line) == len(start) or beginning(line, "jsonl").objects:
         return False  # a line that goes on behind the head is as good as whole
-    data = bytearray()
+    data, looked_at = bytearray(), 0
     while len(data) < _LONGEST_LINE and (piece := feed.read()):
         data += piece
+        if len(data) < 2 * looked_at:
+            continue  # so that a long value is not looked through again with every piece
+        looked_at = len(data)
         if beginning(bytes(data), "jsonl").objects:
             return False  # a damaged line among others
         if beginning(bytes(data), "json").objects:

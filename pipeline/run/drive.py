@@ -36,6 +36,8 @@ from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
 from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
+MOST_WORKERS = 4096
+"""Processes of one machine, none of which has anything to do where tasks are fewer."""
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
 
@@ -67,6 +69,8 @@ def execute(
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
         AccountingError: a pass does not balance.
     """
+    if executor is None and workers > MOST_WORKERS:
+        raise UserError(f"{workers:,} workers are beyond reason: give no more than {MOST_WORKERS:,}")
     check_place(plan.recipe, out)
     with lease(out):
         roll_forward(out)
@@ -397,7 +401,8 @@ class _Run:
         def look(at: Any) -> None:
             if board is not None:
                 board.spots(at)
-            places = [self.places[key] for key in at if key in self.places]
+            oldest = sorted((key for key in at if key in self.places), key=lambda key: getattr(at[key], "since", 0.0))
+            places = [_placed(self.places[key], at[key]) for key in oldest]
             self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0), list(dict.fromkeys(places)))
 
         limits = self.plan.recipe.limits
@@ -425,6 +430,12 @@ class _Run:
                 if result.error is not None:
                     raise result.error
                 yield result
+
+
+def _placed(name: str, spot: int) -> str:
+    """Return the file that a task reads, with the node it is read on and for how long where that is elsewhere."""
+    place = getattr(spot, "place", "")
+    return f"{name} on {place} for {time.time() - getattr(spot, 'since', 0.0):.0f} s" if place else name
 
 
 def _applied(looked: Sequence[Looked], decided: Sequence[Decided]) -> list[Applied]:

@@ -117,7 +117,7 @@ class Phase:
         place = self.work.target or (self.work.observers[0].folder if self.work.observers else None)
         if place is None:
             return seconds
-        before = float(place.get_json("seconds.json")) if place.exists("seconds.json") else 0.0
+        before = place.get_number("seconds.json")
         if seconds:
             place.put_json("seconds.json", round(before + seconds, 3))
         return round(before + seconds, 3)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.documents import Batch
 from pipeline.errors import InputError
@@ -76,7 +75,10 @@ def changed_at(path: str) -> State:
 
 def rows_left(folder: Folder, name: str) -> np.ndarray:
     """Return int64, ascending: the rows of shard `name` that are left, as `select` wrote them."""
-    return np.asarray(folder.get_table(f"rows/{name}.parquet")["row"].combine_chunks()).astype(np.int64)
+    table = folder.get_table(f"rows/{name}.parquet")
+    if table.column_names != ["row"]:
+        raise folder.foreign(f"rows/{name}.parquet", "the rows that are left of a shard")
+    return np.asarray(table["row"].combine_chunks()).astype(np.int64)
 
 
 def rows_table(rows: np.ndarray) -> pa.Table:
@@ -87,8 +89,9 @@ def rows_table(rows: np.ndarray) -> pa.Table:
 def read_stand(stand: Stand, name: str, batch_bytes: int) -> Iterator[Batch]:
     """Yield what is left of shard `name` as batches of at most about `batch_bytes`, numbered by row."""
     left = None if stand.rows is None else rows_left(stand.rows, name)
-    with stand.texts.open(f"{name}.parquet", SHARD_AHEAD) as file:
-        parquet = pq.ParquetFile(file)
+    with stand.texts.parquet(f"{name}.parquet", SHARD_AHEAD) as parquet:
+        if parquet.metadata.num_rows != stand.size or "text" not in parquet.schema_arrow.names:
+            raise stand.texts.foreign(f"{name}.parquet", f"{stand.size} documents")
         sizes = [parquet.metadata.row_group(g) for g in range(parquet.num_row_groups)]
         per_row = max((g.total_byte_size // max(1, g.num_rows) for g in sizes), default=1)
         first = 0

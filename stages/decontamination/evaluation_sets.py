@@ -16,7 +16,8 @@ from pyarrow import ipc
 
 from pipeline.errors import InputError
 from pipeline.readers.arrow import check_buffers
-from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
+from pipeline.readers.compressed import compression_of
+from pipeline.readers.packed import first_bytes, open_packed, wide_of
 from pipeline.storage import open_input
 from stages.decontamination import delimited, json_shapes
 
@@ -107,7 +108,7 @@ def _record_batches(raw: Any) -> Iterator[pa.RecordBatch]:
 
 def _unpacked(raw: Any) -> bytes:
     """Return what the file holds: unpacked by its first bytes, UTF-16 and UTF-32 as UTF-8."""
-    packing = packing_of(raw.read(16))
+    packing = compression_of(raw.read(16))
     wide = wide_of(first_bytes(raw, packing, 1 << 16))
     feed = open_packed(raw, ".".join(part for part in (packing, wide) if part))
     data = b"".join(iter(feed.read, b""))

@@ -1,7 +1,7 @@
 """Words after UAX #29, found by a kernel over a text's code points.
 
 Four tailorings, which the standard leaves to implementations. A run of dots, hyphens and the like is one word. So is a
-syllable of a script written without spaces: one letter of Chinese and of Hiragana; of Thai, Lao, Khmer and Burmese by the rules of
+syllable of a script written without spaces: one letter of Chinese, a run of Hiragana; of Thai, Lao, Khmer and Burmese by the rules of
 their spelling. And ASCII marks between letters or digits join them, where spaCy's English rules do not split there:
 addresses, formulas and code are not taken for marks. English clitics are words, and abbreviations keep their full stop,
 as spaCy has them. None needs a dictionary, so that a word means the same in every installation.
@@ -12,36 +12,30 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from stages.text.kernels import BASE
+from stages.text.english import DOT, clitic, keeps_its_stop
+from stages.text.scan import entry_of, skip
+from stages.text.syllables import stacked_end, thai_end
 from stages.text.word_classes import (
-    ABBREVIATIONS,
-    ASAT,
     CLASS,
     DOUBLE_QUOTE,
     EXTEND,
     EXTENDNUMLET,
-    FLAG_SHIFT,
-    HAN_BEYOND,
     HEBREW,
+    HIRAGANA,
     KATAKANA,
     KHMER,
     LETTER,
     MIDLETTER,
     MIDNUM,
     MYANMAR,
-    MYANMAR_VIRAMA,
     NUMERIC,
-    OTHER,
     PICTOGRAPH,
     REGIONAL,
     SINGLE_QUOTE,
     SPACE,
     STACKER,
-    TABLE_SIZE,
-    THAI,
     THAI_AFTER,
     THAI_BEFORE,
-    THANTHAKHAT,
     TSHEG,
     ZERO_WIDTH_JOINER,
     ZWJ,
@@ -49,37 +43,7 @@ from stages.text.word_classes import (
 
 HYPHEN, SLASH, BACKSLASH, AT, CARET, TILDE, BAR = 45, 47, 92, 64, 94, 126, 124
 COMMA, COLON, EQUALS, LESS, MORE, PLUS, STAR = 44, 58, 61, 60, 62, 43, 42
-DOT, ELLIPSIS, APOSTROPHE, RIGHT_QUOTE = 46, 0x2026, 39, 0x2019
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _entry(code, table):
-    """Return class and flags of a code point."""
-    if code < TABLE_SIZE:
-        return table[code]
-    if code < 0x40000:
-        return HAN_BEYOND
-    if 0xE0000 <= code < 0xE1000:
-        return np.uint16(EXTEND)
-    return np.uint16(OTHER | 32)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _skip(codes, at, table):
-    """Return where the first code point from `at` on lies that extends none before it (rule WB4)."""
-    while at < len(codes):
-        kind = _entry(codes[at], table) & CLASS
-        if kind != EXTEND and kind != ZWJ and kind != STACKER:
-            break
-        at += 1
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _class_at(codes, at, table):
-    """Return the class of the first code point from `at` on that extends none before it; `SPACE` at the end."""
-    at = _skip(codes, at, table)
-    return _entry(codes[at], table) & CLASS if at < len(codes) else SPACE
+ELLIPSIS, PROLONGED = 0x2026, 0x30FC
 
 
 @njit(cache=True, nogil=True)
@@ -92,20 +56,20 @@ def _over_marks(codes, at, table, address):
     end = at
     hyphens = True
     while end < len(codes) and codes[end] < 128:
-        kind = _entry(codes[end], table) & CLASS
+        kind = entry_of(codes[end], table) & CLASS
         if kind == SPACE or LETTER <= kind <= KATAKANA:
             break
         hyphens = hyphens and codes[end] == HYPHEN
         end += 1
     if end == len(codes) or end == at:
         return -1
-    after = _entry(codes[end], table) & CLASS
+    after = entry_of(codes[end], table) & CLASS
     if not LETTER <= after <= EXTENDNUMLET:
         return -1
     if address:
         return end
     mark = codes[at]
-    digits = _entry(codes[at - 1], table) & CLASS == NUMERIC
+    digits = entry_of(codes[at - 1], table) & CLASS == NUMERIC
     number = after == NUMERIC
     if hyphens and digits == number:
         return -1
@@ -132,7 +96,7 @@ def _lead(codes, at, table):
         or codes[at] == BAR
     ):
         at += 1
-    return at if at < len(codes) and LETTER <= _entry(codes[at], table) & CLASS <= EXTENDNUMLET else -1
+    return at if at < len(codes) and LETTER <= entry_of(codes[at], table) & CLASS <= EXTENDNUMLET else -1
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +106,7 @@ def _word_end(codes, at, kind, table):
     address = False
     at += 1
     while at < len(codes):
-        kind = _entry(codes[at], table) & CLASS
+        kind = entry_of(codes[at], table) & CLASS
         if kind == LETTER and last == LETTER:
             at += 1
             continue
@@ -151,7 +115,7 @@ def _word_end(codes, at, kind, table):
             at += 1
             continue
         if kind == TSHEG:
-            return _skip(codes, at + 1, table)
+            return skip(codes, at + 1, table)
         if kind in (LETTER, HEBREW, NUMERIC):
             if last == KATAKANA:
                 break
@@ -165,8 +129,8 @@ def _word_end(codes, at, kind, table):
             after = at
             follows = SPACE
             if MIDLETTER <= kind <= DOUBLE_QUOTE:
-                after = _skip(codes, at + 1, table)
-                follows = _entry(codes[after], table) & CLASS if after < len(codes) else SPACE
+                after = skip(codes, at + 1, table)
+                follows = entry_of(codes[after], table) & CLASS if after < len(codes) else SPACE
                 if letter and kind != MIDNUM and kind != DOUBLE_QUOTE:
                     joins = follows in (LETTER, HEBREW)
                 if last == HEBREW and kind == DOUBLE_QUOTE:
@@ -174,7 +138,7 @@ def _word_end(codes, at, kind, table):
                 if last == NUMERIC and kind not in (MIDLETTER, DOUBLE_QUOTE):
                     joins = follows == NUMERIC
                 if not joins and last == HEBREW and kind == SINGLE_QUOTE:
-                    at = _skip(codes, at + 1, table)
+                    at = skip(codes, at + 1, table)
                     break
             if not joins:
                 if codes[at] >= 128 or last == KATAKANA:
@@ -185,57 +149,10 @@ def _word_end(codes, at, kind, table):
                 after = _over_marks(codes, at, table, address)
                 if after < 0:
                     break
-                follows = _entry(codes[after], table) & CLASS
+                follows = entry_of(codes[after], table) & CLASS
             at = after
             kind = follows
         last = kind
-        at += 1
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _thai_end(codes, at, kind, table):
-    """Return the end of the Thai or Lao syllable at `at`: [vowel] consonant marks vowels, and one consonant to close it."""
-    if kind == THAI_BEFORE and at + 1 < len(codes) and _entry(codes[at + 1], table) & CLASS == THAI:
-        at += 1
-    at = _skip(codes, at + 1, table)
-    while at < len(codes) and _entry(codes[at], table) & CLASS == THAI_AFTER:
-        at = _skip(codes, at + 1, table)
-    closed = False
-    while at < len(codes) and _entry(codes[at], table) & CLASS == THAI:
-        silent = at + 1 < len(codes) and codes[at + 1] == THANTHAKHAT
-        if not silent:
-            if closed or _skip(codes, at + 1, table) > at + 1:
-                break
-            if at + 1 < len(codes) and _entry(codes[at + 1], table) & CLASS == THAI_AFTER:
-                break
-            closed = True
-        at = _skip(codes, at + 1, table)
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _stacked_end(codes, at, kind, table):
-    """Return the end of the Khmer or Burmese syllable at `at`: a letter, its marks, letters stacked below, one to close it."""
-    closed = False
-    at += 1
-    while at < len(codes):
-        entry = _entry(codes[at], table) & CLASS
-        if entry in (EXTEND, ZWJ, STACKER):
-            at += 1
-            continue
-        if entry != kind:
-            break
-        if _entry(codes[at - 1], table) & CLASS != STACKER:
-            follows = codes[at + 1] if at + 1 < len(codes) else np.uint32(0)
-            if kind == MYANMAR:
-                if follows != ASAT and follows != MYANMAR_VIRAMA:
-                    break
-            else:
-                after = _entry(follows, table) & CLASS
-                if closed or after in (EXTEND, ZWJ, STACKER):
-                    break
-                closed = True
         at += 1
     return at
 
@@ -247,54 +164,13 @@ def _mark_end(codes, at, entry, table):
     code = codes[at]
     at += 1
     if kind == REGIONAL:
-        at = _skip(codes, at, table)
-        if at < len(codes) and _entry(codes[at], table) & CLASS == REGIONAL:
+        at = skip(codes, at, table)
+        if at < len(codes) and entry_of(codes[at], table) & CLASS == REGIONAL:
             at += 1
     elif code in (DOT, HYPHEN, EQUALS, TILDE, SLASH, BACKSLASH, BAR, CARET, AT, PLUS, ELLIPSIS):
         while at < len(codes) and codes[at] == code:
             at += 1
-    return _skip(codes, at, table)
-
-
-@njit(cache=True, nogil=True)
-def _keeps_its_stop(codes, start, end):
-    """Tell whether the word of ASCII letters ``codes[start:end]`` is an abbreviation to which a full stop belongs."""
-    length = end - start
-    if length > 6:
-        return False
-    letters = np.uint64(0)
-    dotted = length > 1
-    for at in range(start, end):
-        code = codes[at] | np.uint32(32)
-        letter = 97 <= code <= 122 and codes[at] >= 65
-        dotted = dotted and codes[at] == DOT if (at - start) % 2 else dotted and letter
-        if not letter:
-            letters = np.uint64(0)
-            if not dotted:
-                return False
-        letters = letters * np.uint64(256) + np.uint64(code)
-    if length == 1 or (dotted and length % 2):
-        return True
-    place = np.searchsorted(ABBREVIATIONS, letters)
-    return place < len(ABBREVIATIONS) and ABBREVIATIONS[place] == letters
-
-
-@njit(cache=True, nogil=True)
-def _clitic(codes, start, end):
-    """Return where an English clitic at the end of ``codes[start:end]`` begins ('s 'd 'm 're 've 'll n't); `end`: none."""
-    for back in (2, 3):
-        at = end - back
-        if at <= start or (codes[at] != APOSTROPHE and codes[at] != RIGHT_QUOTE):
-            continue
-        first = codes[at + 1] | np.uint32(32)
-        if back == 2:
-            if first == 116 and at - 1 > start and codes[at - 1] | np.uint32(32) == 110:
-                return at - 1
-            return at if first == 115 or first == 100 or first == 109 else end
-        second = codes[at + 2] | np.uint32(32)
-        if (second == 101 and (first == 114 or first == 118)) or (first == 108 and second == 108):
-            return at
-    return end
+    return skip(codes, at, table)
 
 
 @njit(cache=True, nogil=True)
@@ -310,7 +186,7 @@ def word_bounds(codes, table):
     words = 0
     at = 0
     while at < len(codes):
-        entry = _entry(codes[at], table)
+        entry = entry_of(codes[at], table)
         kind = entry & CLASS
         if kind == SPACE:
             at += 1
@@ -319,7 +195,7 @@ def word_bounds(codes, table):
         if LETTER <= kind <= KATAKANA:
             at = _word_end(codes, at, kind, table)
             if kind == LETTER:
-                cut = _clitic(codes, starts[words], at)
+                cut = clitic(codes, starts[words], at)
                 if cut < at:
                     ends[words] = cut
                     words += 1
@@ -328,97 +204,24 @@ def word_bounds(codes, table):
                     at < len(codes)
                     and codes[at] == DOT
                     and (at + 1 == len(codes) or codes[at + 1] != DOT)
-                    and _keeps_its_stop(codes, starts[words], at)
+                    and keeps_its_stop(codes, starts[words], at)
                 ):
                     at += 1
         elif THAI_BEFORE <= kind <= THAI_AFTER:
-            at = _thai_end(codes, at, kind, table)
+            at = thai_end(codes, at, kind, table)
+        elif kind == HIRAGANA:
+            while at < len(codes) and (entry_of(codes[at], table) & CLASS == HIRAGANA or codes[at] == PROLONGED):
+                at = skip(codes, at + 1, table)
         elif kind in (KHMER, MYANMAR):
-            at = _stacked_end(codes, at, kind, table)
+            at = stacked_end(codes, at, kind, table)
         else:
             inside = _lead(codes, at, table) if at == 0 or not words or ends[words - 1] < at else -1
             if inside >= 0:
-                at = _word_end(codes, inside, _entry(codes[inside], table) & CLASS, table)
+                at = _word_end(codes, inside, entry_of(codes[inside], table) & CLASS, table)
             else:
                 at = _mark_end(codes, at, entry, table)
-        while at < len(codes) and codes[at - 1] == ZERO_WIDTH_JOINER and _entry(codes[at], table) & PICTOGRAPH:
-            at = _skip(codes, at + 1, table)
+        while at < len(codes) and codes[at - 1] == ZERO_WIDTH_JOINER and entry_of(codes[at], table) & PICTOGRAPH:
+            at = skip(codes, at + 1, table)
         ends[words] = at
         words += 1
     return starts[:words], ends[:words]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _word_flags(flags, first, last):
-    """Return the flags of a word, as `Vocabulary` has them: of its characters; its first's entry; its last's class."""
-    kind = first & CLASS
-    found = (flags >> FLAG_SHIFT) & (1 | 2 | 16)
-    if (kind in (OTHER, TSHEG) or MIDLETTER <= kind <= DOUBLE_QUOTE) and not LETTER <= last <= KATAKANA:
-        found |= (first >> FLAG_SHIFT) & (4 | 8)
-    return np.uint8(found)
-
-
-@njit(cache=True, nogil=True)
-def number_words(codes, starts, ends, table):
-    """Give equal words equal numbers, in order of first occurrence.
-
-    Returns:
-        numbers: int32, shape (words,).
-        length, flags, hashes, powers, at: of each different word, as `Vocabulary` has them; `at` counts in `codes`.
-    """
-    words = len(starts)
-    numbers = np.empty(words, np.int32)
-    length = np.empty(words, np.int32)
-    flags = np.empty(words, np.uint8)
-    hashes = np.empty(words, np.uint64)
-    powers = np.empty(words, np.uint64)
-    first = np.empty(words, np.int64)
-    size = 1024
-    slots = np.full(size, -1, np.int32)
-    known = 0
-    for word in range(words):
-        h = np.uint64(0)
-        power = np.uint64(1)
-        flag = np.uint16(0)
-        for at in range(starts[word], ends[word]):
-            code = codes[at]
-            h = h * BASE + np.uint64(code) + np.uint64(1)
-            power *= BASE
-            flag |= _entry(code, table)
-        characters = ends[word] - starts[word]
-        mask = np.uint64(size - 1)
-        slot = (h ^ (h >> np.uint64(29))) & mask
-        while True:
-            number = slots[slot]
-            if number < 0:
-                slots[slot] = known
-                number = known
-                length[known] = characters
-                flags[known] = _word_flags(
-                    flag, _entry(codes[starts[word]], table), _entry(codes[ends[word] - 1], table) & CLASS
-                )
-                hashes[known] = h
-                powers[known] = power
-                first[known] = starts[word]
-                known += 1
-                break
-            if hashes[number] == h and length[number] == characters:
-                same = True
-                for k in range(characters):
-                    if codes[first[number] + k] != codes[starts[word] + k]:
-                        same = False
-                        break
-                if same:
-                    break
-            slot = (slot + np.uint64(1)) & mask
-        numbers[word] = number
-        if 2 * known > size:
-            size *= 2
-            mask = np.uint64(size - 1)
-            slots = np.full(size, -1, np.int32)
-            for number in range(known):
-                slot = (hashes[number] ^ (hashes[number] >> np.uint64(29))) & mask
-                while slots[slot] >= 0:
-                    slot = (slot + np.uint64(1)) & mask
-                slots[slot] = number
-    return numbers, length[:known], flags[:known], hashes[:known], powers[:known], first[:known]

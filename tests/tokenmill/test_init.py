@@ -99,6 +99,14 @@ def test_what_is_not_english_is_given_a_recipe_for_its_languages(folder):
     assert "language" not in run("recipe.toml").dropped
 
 
+def test_a_recipe_for_files_of_which_much_is_damaged_runs_to_its_end(folder):
+    write_lines(folder / "a.jsonl", "text", ENGLISH, 20)
+    with open("a.jsonl", "a") as file:
+        file.write("no json\n" * 400)
+    summary = run(init("a.jsonl"))
+    assert (summary.read, summary.failed) == (420, 400)
+
+
 def test_names_that_a_pattern_would_misread_are_read(folder):
     for name in ("a[1].jsonl", "a1.jsonl", "x y.jsonl", '"q".jsonl', "$HOME.jsonl"):
         write_lines(folder / name, "text", ENGLISH, 1)

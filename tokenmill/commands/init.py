@@ -27,6 +27,8 @@ SHOWN = 8
 BYTES_A_TOKEN = 400
 """Bytes of text for each token of the largest vocabulary that is written into a recipe."""
 LARGEST = 131072
+MANY_FAIL = 0.1
+"""Share of records that fail in the try-out from which on the recipe allows for as many as there are."""
 NO_LANGUAGES = ("und", "zxx", None)
 
 
@@ -103,6 +105,11 @@ def compose(found: Survey, like: str | None, workers: int, name: str) -> tuple[s
     said = _said(found, looked, tried, like)
     head = [f"# Written by `tokenmill init` after {like}.", *(f"# {line}" for line in said)]
     parts = [_commented(head), f"name = {_toml(name)}", _input_table(found), *blocks, *_rest(found, tried)]
+    if looked.failed > MANY_FAIL * looked.read:
+        parts.append(
+            f"# {looked.failed:,} of {looked.read:,} records could not be read; a run ends where a fifth fails, unless it is told:\n"
+            "[limits]\nfailed_share = 1.0"
+        )
     return "\n\n".join(parts) + "\n", said
 
 

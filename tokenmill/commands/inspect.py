@@ -104,6 +104,6 @@ def _shown(row: dict[str, Any], out: Any) -> str:
     text = textwrap.shorten(" ".join((row["text"] or "").split()), 240, placeholder=" …")
     lines = [head, f"  {where}"]
     if row["detail"]:
-        url = partner_url(out, row["partner"]) if row["partner"] else None
+        url = partner_url(out, row["stage"], row["partner"]) if row["partner"] else None
         lines.append(f"  {row['detail']}" + (f" <{url}>" if url else ""))
     return "\n".join([*lines, f"  | {text}" if text else "  | (no text)", ""])

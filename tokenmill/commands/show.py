@@ -172,7 +172,7 @@ def _document(row: Row, characters: int) -> str:
     if text is None and row.get("raw") is not None:
         text = row["raw"].decode("utf-8", "replace")
     body = [_excerpt(text, characters)] if text is not None else []
-    return "\n".join([visible(head), *map(visible, lines), *body, ""])
+    return "\n".join([*([visible(head)] if head else []), *map(visible, lines), *body, ""])
 
 
 def _value(value: Any) -> str:

@@ -7,13 +7,14 @@ import ast
 import dataclasses
 import inspect
 import json
+import sys
 import textwrap
 import typing
 from typing import Any
 
 from pipeline.corpus_stage import CorpusStage
 from pipeline.errors import UserError
-from pipeline.registry import stage_class, stage_names
+from pipeline.registry import refused_stages, stage_class, stage_names
 from tokenmill.terminal import lines
 
 
@@ -28,7 +29,7 @@ def add_parser(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print one stage, or the list of all."""
     if given.name is None:
-        described = [describe(name) for name in stage_names()]
+        described = described_stages()
         if given.json:
             print(json.dumps(described, indent=1))
         else:
@@ -39,6 +40,21 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def described_stages() -> list[dict[str, Any]]:
+    """Return `describe` of every stage that can be loaded, and name on standard error those that are left out."""
+    described = []
+    left_out = list(refused_stages())
+    for name in stage_names():
+        try:
+            described.append(describe(name))
+        except Exception as error:  # what a package of others declares may be anything
+            said = str(error) if isinstance(error, UserError) else f"stage {name!r}: {type(error).__name__}: {error}"
+            left_out.append(said)
+    for said in left_out:
+        print(f"left out: {said}", file=sys.stderr)
+    return described
+
+
 def describe(name: str) -> dict[str, Any]:
     """Return what the code says of stage `name`: kind, documentation, source, parameters."""
     try:
@@ -47,6 +63,7 @@ def describe(name: str) -> dict[str, Any]:
         raise UserError(str(error)) from error
     hints = typing.get_type_hints(kind)
     documented = field_documents(kind)
+    documentation = ast.get_docstring(_class_of(kind)) or inspect.getdoc(kind) or ""  # python -OO drops the second
     parameters = [
         {
             "name": f.name,
@@ -59,8 +76,8 @@ def describe(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "corpus" if issubclass(kind, CorpusStage) else "map",
-        "summary": (inspect.getdoc(kind) or "").split("\n")[0],
-        "documentation": inspect.getdoc(kind) or "",
+        "summary": documentation.split("\n")[0],
+        "documentation": documentation,
         "published": kind.published,
         "needs": list(kind.needs),
         "parameters": parameters,
@@ -74,8 +91,7 @@ def field_documents(kind: type) -> dict[str, str]:
     for base in reversed(kind.__mro__):
         if not dataclasses.is_dataclass(base):
             continue
-        tree = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(tree, ast.ClassDef)
+        tree = _class_of(base)
         for statement, after in zip(tree.body, tree.body[1:], strict=False):
             if (
                 isinstance(statement, ast.AnnAssign)
@@ -86,6 +102,13 @@ def field_documents(kind: type) -> dict[str, str]:
             ):
                 found[statement.target.id] = inspect.cleandoc(after.value.value)
     return found
+
+
+def _class_of(kind: type) -> ast.ClassDef:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    if not isinstance(tree, ast.ClassDef):
+        raise TypeError(f"the source of {kind.__qualname__} is not that of a class")
+    return tree
 
 
 def _type_name(hint: Any) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
-from pipeline.run import read_ledger
+from pipeline.run.accounts import need_finished, read_ledger, read_published
 from pipeline.storage import Folder
 from tokenizer.counting.budget import BUDGET, GroupTokens, SizeCost, SizeTokens, TokenBudget
 from tokenmill.report import svg
+from tokenmill.report.escaping import escape
 from tokenmill.report.funnel import funnel_rows
 
 EXAMPLES = 3
@@ -36,10 +36,9 @@ pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid v
 
 def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
     """Return the page of the finished run in `out` from its own files."""
-    summary = out.get_json("summary.json")
+    summary = need_finished(out).as_dict()
     budget = TokenBudget.load(out) if out.exists(BUDGET) else None
-    unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
-    plan = out.get_json("plan.json") if out.exists("plan.json") else {}
+    unused, plan = read_published(out, "tokenizer/unused.json") or [], read_published(out, "plan.json") or {}
     return page(summary, budget, examples_of(out), plan_lines, unused, plan.get("explain", {}))
 
 

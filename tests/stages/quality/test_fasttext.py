@@ -128,7 +128,7 @@ def test_every_text_has_a_score(model, grades, text):
         ({"label": "good"}, r"label: the model has no label 'good'; it has cc, hq"),
         ({"values": {"3": 1}}, r"values: the model has no label '3'"),
         ({"threshold": 3}, r"threshold: no score can be 3"),
-        ({"threshold": "much"}, r"threshold: Expected `float`"),
+        ({"threshold": "much"}, r"threshold: must be a number"),
         ({"model": "text.bin"}, r"model: text.bin is no fastText model"),
         ({"model": "cut.bin"}, r"model: cut.bin is cut off"),
         ({"model": "newer.bin"}, r"model: newer.bin is a fastText model of a newer version"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.documents import Batch, Document
 from pipeline.stage import Drop
+from pipeline.worker.children import Care
 from pipeline.worker.isolate import apply_stage
 from stages.quality.c4 import C4
 from stages.quality.fineweb import FineWeb
@@ -56,7 +57,8 @@ def test_the_signals_of_every_document_are_said_kept_or_not(stage):
 def test_documents_that_go_alone_have_the_signals_they_have_in_a_batch():
     batch = Batch.of([GOOD, "", "short"])
     stage = GopherQuality()
-    np.testing.assert_array_equal(apply_stage(stage, batch, careful=True).signals, stage.apply(batch).signals)
+    apart = apply_stage(stage, batch, care=Care(2_000_000_000))
+    np.testing.assert_array_equal(apart.signals, stage.apply(batch).signals)
 
 
 def test_a_document_in_another_language_than_the_stage_is_for_has_no_signals():
