@@ -38,6 +38,7 @@ from stages.custom.function import FunctionStage
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
+from tokenmill.token_shards import write_tokens
 
 AnyStage = Stage | Callable[..., Any]
 
@@ -159,6 +160,7 @@ def run(
         retry_failed=retry_failed,
         asked=out is not None,
     )
+    write_tokens(loaded, place, workers or os.cpu_count() or 1)
     return Run(place.path() or place.url, finished.summary, results_of(place).budget, finished.unchanged)
 
 

@@ -13,6 +13,7 @@ from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, stage_from
 from pipeline.registry import stage_class
 from pipeline.run.plan import RunPlan, plan_run
+from tokenmill.token_shards import check_tokens
 
 TRAIN, COUNT = "train_tokenizers", "token_counts"
 
@@ -27,6 +28,8 @@ def assemble(recipe: Recipe) -> RunPlan:
         stages.append(stage_from(stage_class(COUNT), recipe.tables.get("report", {}), recipe.folder, "report"))
     elif "report" in recipe.tables:
         raise RecipeError("report", "needs a [tokenizer] table: it reports token counts")
+    if "tokens" in recipe.tables:
+        check_tokens(recipe)
     if "plan" in recipe.tables:
         check_plan(recipe.tables["plan"], "tokenizer" in recipe.tables)
     return plan_run(dataclasses.replace(recipe, stages=tuple(stages)))

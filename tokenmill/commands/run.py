@@ -22,6 +22,7 @@ from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.report.funnel import funnel_text, table, tokens_text
 from tokenmill.tables import assemble
+from tokenmill.token_shards import write_tokens
 
 # Parquet written per byte of input as stored: measured over the shards of all passes on real pages in
 # WARC.gz (text is a sixth of the stored page after compression) and on text.
@@ -66,6 +67,7 @@ def run(given: argparse.Namespace) -> int:
         retry_failed=given.retry_failed,
         asked=given.out is not None,
     )
+    write_tokens(recipe, out, given.workers)
     summary, results = finished.summary.as_dict(), results_of(out)
     if given.json:
         print(json.dumps(summary, indent=1))
