@@ -4,13 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test check bench clean kernels
+.PHONY: demo test test-cluster check bench clean kernels
 
 demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore=tests/cluster
+
+# A real Ray cluster in network namespaces, and the demo in a bucket whose network fails: some minutes.
+test-cluster: $(VENV)/.ray
+	$(BIN)/python -m pytest -q tests/cluster
+
+$(VENV)/.ray: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]'
+	touch $(VENV)/.ray
 
 check: $(STAMP)
 	$(BIN)/ruff check .

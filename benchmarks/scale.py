@@ -52,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("how", choices=["steps", "run"])
     parser.add_argument("--documents", type=int, nargs="+", default=[20_000, 200_000])
-    parser.add_argument("--files", type=int, nargs="+", default=[100])
+    parser.add_argument("--files", type=int, nargs="+", default=[100, 2000])
     parser.add_argument(
         "--template", type=float, default=0.0, help="share of documents that are copies of one text, nearly"
     )

@@ -96,7 +96,7 @@ class DropPositions(MapStage):
     """``document`` for documents dropped, ``failed`` for those that the corpus stage could not observe."""
 
     @property
-    def label(self) -> str:
+    def counted_as(self) -> str:
         return self.stage
 
     @classmethod

@@ -14,13 +14,16 @@ from typing import Any
 
 import msgspec
 
-from pipeline.errors import RecipeError
+from pipeline.errors import InputError, RecipeError
 from pipeline.readers import InputFile
 from pipeline.registry import did_you_mean, stage_class
 from pipeline.stage import Stage, StageFault
+from pipeline.storage import expand, settings
 
 _NAME = re.compile(r"(?!\.{1,2}$)[\w.+-](?:[\w .+-]*[\w.+-])?")
-TABLES = ("name", "input", "stage", "tokenizer", "report", "tokens", "plan", "limits", "ledger", "output")
+TABLES = (
+    "name", "input", "stage", "tokenizer", "report", "tokens", "plan", "limits", "ledger", "output", "storage"
+)  # fmt: skip
 OUR_COLUMNS = ("id", "url", "text", "html", "source")
 
 
@@ -62,6 +65,9 @@ class OutputOptions:
 
     shard_bytes: int = 256_000_000
     """Text in one file of ``data/``, about."""
+    signals: bool = True
+    """Write what stages measure of every document, kept or not, into ``signals/``: what-if, and analyse on a run, read it. A
+    document that a rule set drops is then still measured by the rule sets that follow it directly."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class Recipe:
         folder: what relative paths start from.
         inputs: the input files, in the order of the recipe, each glob sorted.
         stages: in order, with the place of each in the recipe file.
-        tables: the tables that belong to others (`tokenizer`, `report`, `tokens`, `plan`), as written.
+        tables: the tables that belong to others (`tokenizer`, `report`, `tokens`, `plan`), as written. ``[storage]`` holds for this
+            process from when it is read: see `pipeline.storage.settings`.
         resolved: the whole recipe as a dictionary, overrides applied.
         file: where it was read from; None for one built in Python.
     """
@@ -104,7 +111,7 @@ def load_recipe(path: str | pathlib.Path, overrides: Sequence[str] = ()) -> Reci
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(str(path), f"is not TOML: {error}") from error
     for override in overrides:
-        _override(table, override)
+        apply_override(table, override)
     recipe = build_recipe(table, path.resolve().parent, default_name=path.stem)
     return dataclasses.replace(recipe, file=path.resolve())
 
@@ -115,6 +122,10 @@ def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: s
     name = table.get("name", default_name)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RecipeError("name", f"must be a name, not a path: letters, digits and - _ . + or blanks; got {name!r}")
+    storage = table.get("storage", {})
+    if fault := settings.fault_of(storage):
+        raise RecipeError(f"storage.{fault[0]}".rstrip("."), fault[1])
+    settings.configure(storage)
     stage_tables = table.get("stage", [])
     if not isinstance(stage_tables, list):
         raise RecipeError("stage", "write each stage as [[stage]] (two brackets)")
@@ -150,7 +161,7 @@ def stage_from(kind: type[Stage], parameters: Mapping[str, Any], folder: pathlib
     values = dict(parameters)
     for key in kind.path_fields:
         if key in values:
-            values[key] = _globs(values[key], folder, f"{place}.{key}")
+            values[key] = _expanded(_globs(values[key], folder, f"{place}.{key}"), f"{place}.{key}")
     stage: Stage = _convert(kind, values, place)
     try:
         stage.check()
@@ -220,12 +231,12 @@ def _inputs(table: Any, folder: pathlib.Path) -> tuple[InputFile, ...]:
             entry = {"path": entry}
         if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
             raise RecipeError(place, 'must be a path, or a table { path = "…", source = "…", columns = {…} }')
-        _known(place, entry, ("path", "source", "columns"))
+        _known(place, entry, ("path", "source", "columns", "base"))
         source = entry.get("source", table.get("source"))
         if source is not None and not isinstance(source, str):
             raise RecipeError(f"{place}.source", f"must be a text; got {source!r}")
         columns = _columns(entry.get("columns", table.get("columns", {})), f"{place}.columns")
-        for found in _globs(entry["path"], folder, place):
+        for found in _expanded(_globs(entry["path"], folder, place), place, entry.get("base", "")):
             files.append(InputFile(found, _shown(found, folder), source, columns))
     return tuple(files)
 
@@ -258,6 +269,18 @@ def _globs(patterns: Any, folder: pathlib.Path, place: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _expanded(found: Sequence[str], place: str, base: Any = "") -> tuple[str, ...]:
+    """Return `found` with patterns in buckets and lists of paths replaced by the files that they mean."""
+    if not isinstance(base, str):
+        raise RecipeError(
+            f"{place}.base", f"must be a URL or path that the lines of a list are relative to; got {base!r}"
+        )
+    try:
+        return tuple(expand(found, base))
+    except InputError as error:
+        raise RecipeError(place, str(error)) from error
+
+
 def _shown(path: str, folder: pathlib.Path) -> str:
     try:
         return str(pathlib.PurePath(path).relative_to(folder))
@@ -265,7 +288,7 @@ def _shown(path: str, folder: pathlib.Path) -> str:
         return path
 
 
-def _override(table: dict[str, Any], override: str) -> None:
+def apply_override(table: dict[str, Any], override: str) -> None:
     """Apply ``stage.key=value`` to the parsed recipe `table`; the value is TOML, or a bare text."""
     target, equals, text = override.partition("=")
     owner, dot, key = target.strip().rpartition(".")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from pipeline.documents import Batch, Document, text_array
@@ -38,12 +39,16 @@ class StageFault(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A document's verdict: it leaves the corpus, because `rule` measured `value` against `threshold`."""
+    """A document's verdict: it leaves the corpus, because `rule` measured `value` against `threshold`.
+
+    `signals` are all values that the stage `measures`, in that order.
+    """
 
     rule: str
     value: float | None = None
     threshold: float | None = None
     detail: str = ""
+    signals: Sequence[float] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +64,15 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A document's verdict: it stays, perhaps with a new `text`, more `columns`, or `spans` taken out of it."""
+    """A document's verdict: it stays, perhaps with a new `text`, more `columns`, or `spans` taken out of it.
+
+    `signals` are all values that the stage `measures`, in that order.
+    """
 
     text: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     spans: Sequence[Span] = ()
+    signals: Sequence[float] | None = field(default=None, compare=False, repr=False)
 
 
 Verdict = Drop | Keep | None
@@ -94,10 +103,15 @@ class Removal:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a map stage made of a batch: the documents kept, in their order, and everything removed."""
+    """What a map stage made of a batch: the documents kept, in their order, and everything removed.
+
+    `signals`, float64 of shape (documents given, signals), holds what the stage `measures` of each document it was given,
+    kept or not; NaN where nothing was measured. None: the stage measures nothing.
+    """
 
     kept: Batch
     removed: list[Removal] = field(default_factory=list)
+    signals: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +128,8 @@ class Stage:
         adds: columns it adds, with their types.
         removes: columns that it takes away.
         preload: modules, beside its own, that are imported once for all workers instead of by each.
+        shares_load: what `load` leaves in memory is good in forks too (no threads, no open files): it is done once
+            for all workers.
         libraries: distributions whose installed version decides what the stage makes of a document; belongs to the
             fingerprint, so that an upgrade never mixes with what was made before.
     """
@@ -125,6 +141,7 @@ class Stage:
     needs: ClassVar[tuple[str, ...]] = ("text",)
     removes: ClassVar[tuple[str, ...]] = ()
     preload: ClassVar[tuple[str, ...]] = ()
+    shares_load: ClassVar[bool] = False
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -133,7 +150,12 @@ class Stage:
         return ()
 
     @property
-    def label(self) -> str:
+    def measures(self) -> tuple[pa.Field, ...]:
+        """Signals: numbers that this stage measures of each document and says in `Outcome.signals`, in this order."""
+        return ()
+
+    @property
+    def counted_as(self) -> str:
         """The name that ledger and tallies count under; a decision answers the corpus stage it comes from."""
         return self.name
 
@@ -144,8 +166,12 @@ class Stage:
         """Digests of what the stage loads beside its parameters (models, word lists, evaluation files)."""
         return {}
 
+    def notes(self) -> list[str]:
+        """Return what the user should hear of this stage before it works: one line each."""
+        return []
+
     def load(self) -> None:
-        """Load models, indexes and compiled code. Called once in each worker before its first document: what it raises
+        """Load models, indexes and compiled code. Called once in each worker, or once for all of them, before the first document: what it raises
         is a fault of the environment and ends the run, never a document's."""
 
     def identity(self) -> dict[str, Any]:
@@ -189,10 +215,17 @@ class MapStage(Stage):
             never pays for this stage again.
         only_drops: it takes documents out and changes nothing in those that stay. A pass of such stages writes which
             rows are left instead of their texts.
+        edits: it may change the text of a document that stays.
     """
 
     costly: ClassVar[bool] = False
     only_drops: ClassVar[bool] = False
+    edits: ClassVar[bool] = True
+
+    def without_rules(self) -> MapStage:
+        """Return the stage that measures and changes documents as this one does, and drops none that this one might keep if
+        a threshold were another. Asked of stages that measure."""
+        return self
 
     def apply(self, batch: Batch) -> Outcome:
         """Return what is kept of `batch` and what was removed from it, with reasons."""
@@ -215,6 +248,7 @@ class DocumentStage(MapStage):
         rows: list[int] = []
         keeps: list[Keep | None] = []
         removed: list[Removal] = []
+        signals = np.full((len(batch), len(self.measures)), np.nan) if self.measures else None
         languages = batch.column("language") if self.only else None
         for row, document in enumerate(batch.documents):
             if languages is not None and languages[row] not in self.only:
@@ -228,6 +262,8 @@ class DocumentStage(MapStage):
                         raise
                     removed.append(failure(row, error))
                     continue
+            if signals is not None and verdict is not None and verdict.signals is not None:
+                signals[row] = verdict.signals
             if isinstance(verdict, Drop):
                 removed.append(Removal(row, verdict.rule, "document", verdict.value, verdict.threshold, verdict.detail))
                 continue
@@ -237,7 +273,7 @@ class DocumentStage(MapStage):
                 removed.extend(
                     Removal(row, s.rule, "span", s.value, s.threshold, s.detail, s.text) for s in verdict.spans
                 )
-        return Outcome(self._changed(batch.select(rows), keeps), removed)
+        return Outcome(self._changed(batch.select(rows), keeps), removed, signals)
 
     def _changed(self, kept: Batch, keeps: list[Keep | None]) -> Batch:
         """Return `kept` with the texts and columns that the verdicts in `keeps` ask for."""

@@ -23,6 +23,8 @@ from pipeline.run.passes import schema_after
 from pipeline.stage import DocumentStage, MapStage, Stage
 from pipeline.storage import Folder, encode_table
 from pipeline.worker.isolate import apply_stage, observe_batch
+from stages.quality.training.examples import BAD, GOOD, Examples
+from stages.quality.training.train import Options, train
 
 ENGLISH = (
     "The old mill by the river has ground wheat since the spring of the year in which the bridge was built. "
@@ -61,10 +63,19 @@ def parameters(tmp_path_factory):
     folder = tmp_path_factory.mktemp("laws")
     (folder / "eval.jsonl").write_text(json.dumps(EVAL) + "\n")
     (folder / "rules.py").write_text("def keep(document):\n    return len(document.text) > 20\n")
+    training = Examples(folder / "examples")
+    training.add(GOOD, [f"{ENGLISH} Part {n}." for n in range(10)])
+    training.add(BAD, [f"BUY NOW {n} !!!" for n in range(10)])
+    training.close()
+    train(training, folder / "model.bin", Options(dim=2, epochs=1, word_ngrams=1))
     return {
+        "fasttext_quality": {"model": str(folder / "model.bin")},
+        "fasttext_top": {"model": str(folder / "model.bin"), "share": 0.5},
         "python": {"file": str(folder / "rules.py"), "function": "keep"},
         "decontaminate": {"evals": [str(folder / "eval.jsonl")]},
         "mix": {"weights": {"web": 1.0}},
+        "url_filter": {"domains": ["example.org"]},
+        "bad_words": {"words": ["miller", "lorem ipsum"]},
         "train_tokenizers": {"vocab_sizes": [300, 400]},
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import glob
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,8 @@ from pipeline.readers import (
     read_split,
 )
 from pipeline.readers.contract import DEFAULT_SOURCE
+from pipeline.readers.encodings import decode
+from pipeline.readers.packed import wide_of
 from pipeline.storage import open_input
 
 SPLIT_BYTES = 64 << 20
@@ -61,7 +62,7 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     Raises:
         UserError: a path matches nothing, or a file holds no text.
     """
-    files = list(dict.fromkeys(file for path in paths for file in _files(str(path))))
+    files = list(dict.fromkeys(file for path in paths for file in files_named(str(path))))
     if not files:
         raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
     columns = () if text_column == "text" else (("text", text_column),)
@@ -78,7 +79,8 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     return pieces
 
 
-def _files(path: str) -> list[str]:
+def files_named(path: str) -> list[str]:
+    """Return the files that `path` (a file, a folder, a glob or a URL) names, as absolute paths. Raises UserError for none."""
     if "://" in path:
         return [path]
     place = pathlib.Path(path)
@@ -101,43 +103,7 @@ def _whole_file(file: InputFile, number: int, schema: pa.Schema) -> Batch:
     return Batch(pa.RecordBatch.from_pydict(row, schema), shard=number)
 
 
-_MARKS = (  # UTF-32 before UTF-16, whose mark begins its own
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
-
 def decoded(data: bytes) -> str:
     """Return the text of a file: by its byte order mark, which is no part of the text; without one as UTF-16 or UTF-32
     where it is that by every sign, else as UTF-8. What is ill-formed becomes U+FFFD, as everywhere."""
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
-    return data.decode(_unmarked(data[:_LOOKED_AT]), "replace")
-
-
-def _unmarked(head: bytes) -> str:
-    """Return how a text without a mark is encoded that begins with `head`: in text, only wide forms hold zero bytes."""
-    zeros = [head[place::4].count(0) for place in range(4)]
-    quarter = len(head) // 4
-    little, big = zeros[1] + zeros[3], zeros[0] + zeros[2]
-    if quarter < 8 or not any(zeros):
-        return "utf-8"
-    if min(zeros[2], zeros[3]) > 0.9 * quarter:
-        encoding = "utf-32-le"
-    elif min(zeros[0], zeros[1]) > 0.9 * quarter:
-        encoding = "utf-32-be"
-    elif 8 * min(little, big) > max(little, big) or (2 * max(little, big) < quarter and _is_text(head, "utf-8")):
-        return "utf-8"
-    else:
-        encoding = "utf-16-le" if little > big else "utf-16-be"
-    return encoding if _is_text(head[: quarter * 4], encoding) else "utf-8"
-
-
-def _is_text(head: bytes, encoding: str) -> bool:
-    """Return whether `head` is well-formed in `encoding` but for its end, without what text does not hold."""
-    text = head.decode(encoding, "replace")
-    return "\ufffd" not in text[:-1] and not any(c < " " and c not in "\t\n\r\f" for c in text)
+    return decode(data, wide_of(data[:_LOOKED_AT]) or "utf-8").removeprefix("\ufeff")

@@ -26,7 +26,7 @@ from pipeline.errors import UserError
 from pipeline.executors.here import run_here
 from pipeline.ledger import LEDGER_SCHEMA
 from pipeline.readers import InputFile
-from pipeline.recipe import Limits, Recipe, build_recipe, load_recipe
+from pipeline.recipe import Limits, OutputOptions, Recipe, build_recipe, load_recipe
 from pipeline.run.accounts import Summary, read_ledger
 from pipeline.run.drive import execute
 from pipeline.run.folder import local_folder
@@ -35,10 +35,12 @@ from pipeline.run.progress import Progress, Silent
 from pipeline.stage import Stage, StageFault
 from pipeline.storage import Folder
 from stages.custom.function import FunctionStage
+from tokenizer.counting.budget import TokenBudget
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
 from tokenmill.token_shards import write_tokens
+from tokenmill.what_if import FinishedRun
 
 AnyStage = Stage | Callable[..., Any]
 
@@ -73,7 +75,8 @@ def apply(stages: Sequence[AnyStage], documents: Any) -> Applied:
         folder = pathlib.Path(name)
         pq.write_table(table, folder / "documents.parquet")
         file = InputFile(str(folder / "documents.parquet"), "documents.parquet")
-        recipe = Recipe("apply", folder, (file,), _stages(stages), Limits(failed_share=1.0))
+        options = OutputOptions(signals=False)
+        recipe = Recipe("apply", folder, (file,), _stages(stages), Limits(failed_share=1.0), output=options)
         out = local_folder(folder / "run")
         finished = execute(plan_run(recipe), out, workers=1, progress=Silent(), executor=run_here)
         added = [column.name for stage in recipe.stages for column in stage.adds]
@@ -96,12 +99,22 @@ class Run:
 
     folder: pathlib.Path | str
     summary: Summary
-    budget: dict[str, Any] | None
+    budget: TokenBudget | None
     unchanged: bool
 
     def documents(self) -> dataset.Dataset:
         """Return the kept documents."""
         return dataset.dataset(f"{self.folder}/data", format="parquet")
+
+    def what_if(self, set: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what other thresholds would have done, such as ``{"gopher_quality.min_doc_words": 80}``, as
+        ``tokenmill what-if --json`` tells it.
+
+        Raises:
+            UserError: a change that the run's signals cannot answer for.
+        """
+        finished = FinishedRun(local_folder(self.folder))
+        return finished.answer(finished.changed([f"{key}={_toml(value)}" for key, value in set.items()])).as_dict()
 
     def removed(self) -> pa.Table:
         """Return the ledger."""

@@ -14,7 +14,21 @@ from types import FrameType
 from pipeline.errors import AccountingError, UserError
 from pipeline.stage import installed_version
 
-COMMANDS = ("run", "inspect", "report", "clean", "stages", "tokenizer", "tokens", "batch", "plan")
+COMMANDS = (
+    "run",
+    "status",
+    "inspect",
+    "analyse",
+    "what-if",
+    "report",
+    "clean",
+    "stages",
+    "quality",
+    "tokenizer",
+    "tokens",
+    "batch",
+    "plan",
+)
 STOPS = ("SIGTERM", "SIGHUP")
 """Signals that end a run as Ctrl-C does: workers first, finished shards kept."""
 
@@ -36,7 +50,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tokenmill {installed_version('tokenmill')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS if only is None else (only,):
-        importlib.import_module(f"tokenmill.commands.{name}").add_parser(commands)
+        importlib.import_module(f"tokenmill.commands.{name.replace('-', '_')}").add_parser(commands)
     return parser
 
 

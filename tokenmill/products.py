@@ -6,14 +6,17 @@ import pathlib
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from pipeline.errors import UserError
 from pipeline.run.plan import RunPlan
 from pipeline.run.publish import Finished, Publication
 from pipeline.storage import Folder
+from tokenizer.counting.budget import BUDGET, TokenBudget
 from tokenmill.report.page import examples_of, page
 from tokenmill.tables import COUNT, TRAIN
 
-LADDER, BUDGET, REPORT = "tokenizer", "token_budget.json", "report"
+LADDER, REPORT = "tokenizer", "report"
 
 
 def beside(plan: RunPlan) -> dict[str, str]:
@@ -24,7 +27,7 @@ def beside(plan: RunPlan) -> dict[str, str]:
 def add_products(finished: Finished, publication: Publication) -> None:
     """Add tokenizers, budget, token report, plan and report page to what is published."""
     summary = finished.summary.as_dict()
-    budget: dict[str, Any] | None = None
+    budget: TokenBudget | None = None
     unused: list[dict[str, Any]] = []
     if TRAIN in finished.decided:
         ladder = finished.decided[TRAIN].folder / LADDER
@@ -33,8 +36,8 @@ def add_products(finished: Finished, publication: Publication) -> None:
     if COUNT in finished.decided:
         decision = finished.decided[COUNT].folder
         publication.copy(decision / REPORT, "token_report")
-        budget = {"recipe": finished.plan.recipe.name, **decision.get_json(BUDGET)}
-        publication.put_json(BUDGET, budget)
+        budget = msgspec.structs.replace(TokenBudget.load(decision), recipe=finished.plan.recipe.name)
+        publication.put_json(BUDGET, msgspec.to_builtins(budget))
     lines: list[str] = []
     formulas: dict[str, Any] = {}
     if "plan" in finished.plan.recipe.tables:
@@ -51,12 +54,12 @@ class Results:
     """What a finished run offers, read from its folder.
 
     Attributes:
-        budget: content of ``token_budget.json``; None without a tokenizer.
+        budget: None without a tokenizer.
         plan_lines: the plan in words; empty without one.
         files: (what it is, where) for each thing made.
     """
 
-    budget: dict[str, Any] | None = None
+    budget: TokenBudget | None = None
     plan_lines: list[str] = field(default_factory=list)
     files: list[tuple[str, str]] = field(default_factory=list)
 
@@ -64,6 +67,7 @@ class Results:
 WHERE = (
     ("documents", "data/", "data"),
     ("ledger", "NN-*/ledger/ (tokenmill inspect {place})", ""),
+    ("signals", "signals/ (tokenmill what-if {place})", "signals"),
     ("tokenizers", "tokenizer/", "tokenizer"),
     ("tokens per document", "token_counts/", "token_counts"),
     ("token report", "token_report/ (CSV, JSON, Parquet)", "token_report"),
@@ -84,7 +88,7 @@ def results_of(out: Folder) -> Results:
         if not needed or out.exists(needed) or out.names(needed):
             results.files.append((what, f"{place}/{where.format(place=place)}"))
     if out.exists(BUDGET):
-        results.budget = out.get_json(BUDGET)
+        results.budget = TokenBudget.load(out)
     results.plan_lines = plan_lines_of(out, results.budget)
     return results
 
@@ -97,25 +101,24 @@ def shown(folder: Folder) -> str:
     return str(path.relative_to(pathlib.Path.cwd()))
 
 
-def price(table: dict[str, Any], budget: dict[str, Any] | None, cpu_seconds: float) -> Any:
+def price(table: dict[str, Any], budget: TokenBudget | None, cpu_seconds: float) -> Any:
     """Return the plan that a ``[plan]`` table asks for. Raises UserError where it cannot be made.
 
     Args:
-        budget: content of ``token_budget.json``. It does not hold the run's own CPU time, which differs from run to
-            run and is a line of the bill.
+        budget: it does not hold the run's own CPU time, which differs from run to run and is a line of the bill.
         cpu_seconds: that time.
     """
     from planner.plan import PlanError, inputs_from, make_plan  # a fifth of a second that other recipes need not wait
     from tokenmill.plan_files import with_config
 
-    measured = None if budget is None else {**budget, "cpu_seconds": cpu_seconds}
+    measured = None if budget is None else {**msgspec.to_builtins(budget), "cpu_seconds": cpu_seconds}
     try:
         return make_plan(inputs_from(with_config(table), measured))
     except PlanError as error:
         raise UserError(str(error)) from error
 
 
-def plan_lines_of(out: Folder, budget: dict[str, Any] | None) -> list[str]:
+def plan_lines_of(out: Folder, budget: TokenBudget | None) -> list[str]:
     """Return the plan of the finished run in `out` in words; empty where its recipe has none."""
     table = out.get_json("manifest.json")["recipe"].get("plan")
     if table is None:

@@ -1,6 +1,6 @@
 """What every executor promises: tasks in, one result each out, and who is to blame where there is none.
 
-An executor is one function, ``run(function, tasks, *, workers, limits, revise, on_look, preload)``, that yields
+An executor is one function, ``run(function, tasks, *, workers, limits, revise, on_look, preload, loads)``, that yields
 a `Result` for each task as they end, in any order. Retries are ours, never those of whatever runs the tasks.
 
 Faults have owners. What a stage does to a document is the document's, and `revise` says what to try after it.
@@ -85,8 +85,24 @@ class WorkerDied(UserError):
     """Every attempt at a task ended with the death of its worker."""
 
 
+class Spot(int):
+    """Where a task in work is: the number of the document it is at, and besides the place where it runs ("" on this
+    machine) and the seconds since 1970 when it was begun."""
+
+    place: str
+    since: float
+
+    def __new__(cls, number: int, place: str = "", since: float = 0.0) -> Spot:
+        """Return the number with what belongs to it."""
+        made = super().__new__(cls, number)
+        made.place, made.since = place, since
+        return made
+
+
 Task = tuple[Any, Any]
 """A key and the argument that the function is called with."""
+Load = Callable[[], Any]
+"""A call that leaves in the process what every task needs: models, tables, compiled code."""
 
 
 def no_revision(argument: Any, death: Death) -> Any:
@@ -107,6 +123,7 @@ class Executor(Protocol):
         revise: Callable[[Any, Death], Any] = no_revision,
         on_look: Callable[[Mapping[Any, int]], None] | None = None,
         preload: Iterable[str] = (),
+        loads: Iterable[Load] = (),
     ) -> Iterator[Result]:
         """Yield a Result for each task, as they end.
 
@@ -116,7 +133,9 @@ class Executor(Protocol):
             workers: how many tasks may be in work at a time.
             revise: given an argument and the death it led to, returns the argument to try instead, or None to try
                 the same again.
-            on_look: told now and then the number of the document that each task in work is at.
+            on_look: told now and then the number of the document that each task in work is at, a `Spot`.
             preload: modules that every worker needs.
+            loads: calls that fill a worker's memory with what it needs; where workers are forks, made once for all.
+                What they raise is told by the task that needs it.
         """
         ...

@@ -18,8 +18,8 @@ import cloudpickle
 import psutil
 
 from pipeline.errors import EnvironmentFault
-from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, WorkerLimits
-from pipeline.executors.forks import SETTINGS, Forks, Lost
+from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, Load, WorkerLimits
+from pipeline.executors.forks import SETTINGS, Forks, Lost, start_fork_server
 from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import BROKEN, READY
 from pipeline.guard import NOTHING, Board
@@ -41,7 +41,9 @@ class Crew:
     function: Callable[[Any], Any]
     workers: int
     limits: WorkerLimits
-    preload: Sequence[str]
+    preload: Sequence[str] = ()
+    loads: Sequence[Load] = ()
+    ahead: tuple[Sequence[str], Sequence[Load]] = ((), ())
     forks: Forks | None = None
     looked: bool = False  # memory and progress were looked at in the last `wait`
     _alive: set[int] = field(default_factory=set)
@@ -128,7 +130,9 @@ class Crew:
     def _connect(self) -> None:
         if self.forks is None:
             self._board = Board(self.workers)
-            self.forks = Forks(self._board.fileno(), [*self.preload, *_modules_of(self.function)])
+            self._born_with = self._needs()
+            self.forks = Forks(self._board.fileno(), self.preload, self.loads)
+            start_fork_server(*self.ahead)
             self._selector.register(self.forks.channel, selectors.EVENT_READ, None)
             shared = {
                 "function": self._packed(self.function),
@@ -137,6 +141,23 @@ class Crew:
                 "cwd": os.getcwd(),
             }
             self._shared = pickle.dumps(shared)
+        elif not self._needs() <= self._born_with:
+            self._renew()
+
+    def _needs(self) -> set[Any]:
+        return {*self.preload, *map(pickle.dumps, self.loads)}
+
+    def _renew(self) -> None:
+        """Let workers that were born without what this round needs go; those that follow have it."""
+        assert self.forks is not None
+        for place in self.places:
+            self._empty(place)
+        self._born_with |= self._needs()
+        try:
+            self.forks.prepare(self.preload, self.loads)
+        except Lost:
+            self._lose_server()
+            self._connect()
 
     def _packed(self, value: Any) -> bytes:
         """Return `value` pickled; what lives in a script or notebook, or beside it, travels whole."""
@@ -286,7 +307,7 @@ class Crew:
             place.kill("task_time", f"no answer in {limits.task_seconds:g} s")
 
 
-def _modules_of(function: Any) -> list[str]:
+def modules_of(function: Any) -> list[str]:
     """Return the module that `function` comes from, if it has one: imported once for all workers, not in each."""
     while hasattr(function, "func"):  # a partial
         function = function.func

@@ -4,15 +4,18 @@ Run as a program, ``python -I -X utf8 fork_server.py SOCKET PARENT PATH``: it be
 path and appends what the supervisor names, so nothing shadows what is installed. `forks.py` is the other end of its
 sockets. It is single-threaded, for it forks. Messages are JSON; on the first socket:
 
-    {"preload": [module, ...], "find": {name: file, ...}}   import these ahead of need; who cannot be is no error yet
+    {"preload": [module, ...], "find": {name: file, ...}, "loads": [pickled call, ...]}
+                                            import these and call these ahead of need, one by one whenever nothing is
+                                            asked; what cannot be is no error yet
     {"attach": true} + socket, board                        a run of tasks, with a socket of its own
 
 and on a run's socket:
 
-    {"preload": ..., "find": ...}             -> {"importing": module} before each, then
+    {"preload": ..., "find": ..., "loads": ...} -> {"importing": module} before each, then
                                                  {"ready": [name, ...]}: all are imported; of `find`, those that are
                                                  found here in the same file; what is not is not imported either
-                                                 or {"broken": [module, reason]}
+                                                 or {"broken": [module, reason]}. What a call raises is no error
+                                                 here: each worker makes it again, and can say whose it is
     {"fork": id, "slot": n} + worker's socket -> {"born": id, "pid": p}, later {"died": id, "status": s, "cpu": seconds}
                                                  or {"unborn": id, "reason": text}
 
@@ -29,13 +32,17 @@ import importlib.util
 import json
 import os
 import pathlib
+import pickle
 import select
 import signal
 import socket
 import sys
 import threading
 import traceback
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -70,6 +77,7 @@ class Server:
         self.first = first
         self.runs: dict[int, _Run] = {}
         self.workers: dict[int, tuple[_Run, int]] = {}
+        self.ahead: deque[Callable[[], Any]] = deque()
         self.life, self.alive = os.pipe()  # whoever holds the reading end learns of our death
         self.wake, self.woken = socket.socketpair()
         self.wake.setblocking(False)
@@ -83,7 +91,10 @@ class Server:
         for sock in (self.first, self.wake):
             self.poll.register(sock, select.POLLIN)
         while True:
-            for fd, _ in self.poll.poll():
+            events = self.poll.poll(0 if self.ahead else None)
+            if not events:
+                self.ahead.popleft()()
+            for fd, _ in events:
                 if fd == self.wake.fileno():
                     self._reap()
                 elif fd == self.first.fileno():
@@ -100,8 +111,8 @@ class Server:
             self.runs[sock.fileno()] = _Run(sock, files[1])
             self.poll.register(sock, select.POLLIN)
         else:
-            for name in _wanted(request):
-                _fault_of(name)
+            self.ahead += [partial(_fault_of, name) for name in _wanted(request)]
+            self.ahead += [partial(_make, call) for call in request["loads"]]
 
     def _request(self, run: _Run) -> None:
         try:
@@ -119,6 +130,9 @@ class Server:
                 run.tell(importing=name)
             if fault := _fault_of(name):
                 return run.tell(broken=[name, fault])
+        for number, call in enumerate(request["loads"]):
+            run.tell(importing=f"what stages load ({number + 1} of {len(request['loads'])})")
+            _make(call)
         gc.freeze()  # what is imported stays: collections in forks need not touch, and so copy, its pages
         run.tell(ready=_found(request))
 
@@ -219,6 +233,12 @@ def _fault_of(name: str) -> str | None:
     except BaseException as error:  # a module may do anything when it is imported
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def _make(call: str) -> None:
+    """Make a call that leaves in memory what all forks are to find there."""
+    with contextlib.suppress(BaseException):
+        pickle.loads(bytes.fromhex(call))()
 
 
 def _die_with(life: int) -> None:

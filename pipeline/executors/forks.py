@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import pickle
 import select
 import signal
 import socket
@@ -19,6 +20,7 @@ from typing import Any
 
 from pipeline.errors import EnvironmentFault
 from pipeline.executors import channel
+from pipeline.executors.contract import Load
 
 SETTINGS = {
     # one thread a worker, for workers are as many as cores
@@ -66,10 +68,10 @@ _server: _Server | None = None
 _lock = threading.Lock()
 
 
-def start_fork_server(preload: Iterable[str]) -> None:
-    """Start the fork server, if none runs, and let it import `preload` while we go on."""
+def start_fork_server(preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
+    """Start the fork server, if none runs, and let it import `preload` and make the calls `loads` while we go on."""
     with _lock:
-        _running().ask(_modules(preload))
+        _running().ask(_request(preload, loads))
 
 
 def _running() -> _Server:
@@ -156,9 +158,9 @@ def _here() -> set[str]:
     return found
 
 
-def _modules(preload: Iterable[str]) -> dict[str, Any]:
-    """Return the request to import `preload`, with the loaded top-level modules that the server may not find: those
-    that lie in the working directory or beside the script."""
+def _request(preload: Iterable[str], loads: Iterable[Load]) -> dict[str, Any]:
+    """Return the request to import `preload` and call `loads`, with the loaded top-level modules that the server may
+    not find: those that lie in the working directory or beside the script."""
     here = tuple(folder.rstrip(os.sep) + os.sep for folder in _here())
     outside = tuple(
         os.path.realpath(folder) + os.sep
@@ -173,7 +175,8 @@ def _modules(preload: Iterable[str]) -> dict[str, Any]:
             place = os.path.realpath(place)
             if place.startswith(here) and not place.startswith(outside):
                 find[name] = place
-    return {"preload": [name for name in dict.fromkeys(preload) if name != "__main__"], "find": find}
+    modules = [name for name in dict.fromkeys(preload) if name != "__main__"]
+    return {"preload": modules, "find": find, "loads": [pickle.dumps(load).hex() for load in loads]}
 
 
 class Lost(Exception):
@@ -186,18 +189,18 @@ class Forks:
     Args:
         board: the file descriptor of the map that they write to.
         preload: modules to import before the first fork.
+        loads: calls to make before the first fork.
     Raises:
         EnvironmentFault: a module cannot be imported, or the server dies of it.
     """
 
-    def __init__(self, board: int, preload: Iterable[str]) -> None:
-        request = _modules(preload)
+    def __init__(self, board: int, preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
         self._last = ""
+        self._held: list[dict[str, Any]] = []  # what was said of workers while we waited for another answer
         for attempt in range(STARTS):
             self.channel = self._attach(board)
-            self.channel.push(json.dumps(request).encode())
             try:
-                ready = self._ready()
+                self.prepare(preload, loads)
             except Lost:
                 self.channel.close()
                 if attempt == STARTS - 1:
@@ -209,8 +212,13 @@ class Forks:
             except BaseException:
                 self.channel.close()
                 raise
-            self.by_value = sorted(set(request["find"]) - set(ready))
             return
+
+    def prepare(self, preload: Iterable[str], loads: Iterable[Load] = ()) -> None:
+        """Let the server import `preload` and make the calls `loads`, for the workers that are forked from now on."""
+        request = _request(preload, loads)
+        self.channel.push(json.dumps(request).encode())
+        self.by_value = sorted(set(request["find"]) - set(self._ready()))
 
     def _attach(self, board: int) -> channel.Channel:
         ours, theirs = channel.pair()
@@ -233,7 +241,10 @@ class Forks:
                         f"workers cannot start: module {module} cannot be imported ({reason}); install what it needs, "
                         "or mend it"
                     )
-                self._last = event["importing"]
+                if "importing" in event:
+                    self._last = event["importing"]
+                else:
+                    self._held.append(event)
 
     def fork(self, worker: int, slot: int) -> channel.Channel:
         """Ask for a worker, which will be known as `worker`, and return the supervisor's end of its socket."""
@@ -244,8 +255,9 @@ class Forks:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield what the server has said. Raises Lost where it is gone."""
-        messages = self.channel.pull()
-        yield from map(json.loads, messages)
+        held, self._held = self._held, []
+        yield from held
+        yield from map(json.loads, self.channel.pull())
         if self.channel.closed:
             _forget(self._server)
             raise Lost

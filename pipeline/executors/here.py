@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.errors import is_environment
-from pipeline.executors.contract import ATTEMPTS, Death, Result, Task, WorkerLimits, no_revision
+from pipeline.executors.contract import ATTEMPTS, Death, Load, Result, Task, WorkerLimits, no_revision
 from pipeline.executors.local import PAUSE_SECONDS, one_line
 
 
@@ -21,6 +21,7 @@ def run_here(
     revise: Callable[[Any, Death], Any] = no_revision,
     on_look: Callable[[Mapping[Any, int]], None] | None = None,
     preload: Iterable[str] = (),
+    loads: Iterable[Load] = (),
 ) -> Iterator[Result]:
     """Yield a Result for each task, in order; see `contract.Executor`. For tests and the Python interface.
 

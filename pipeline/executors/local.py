@@ -19,13 +19,15 @@ from pipeline.executors.contract import (
     OUTSIDE_ATTEMPTS,
     Death,
     Executor,
+    Load,
     Result,
+    Spot,
     Task,
     WorkerDied,
     WorkerLimits,
     no_revision,
 )
-from pipeline.executors.crew import LOOK_SECONDS, Crew
+from pipeline.executors.crew import LOOK_SECONDS, Crew, modules_of
 from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import DONE, call
 from pipeline.guard import NOTHING
@@ -43,22 +45,26 @@ def run_local(
     revise: Callable[[Any, Death], Any] = no_revision,
     on_look: Callable[[Mapping[Any, int]], None] | None = None,
     preload: Iterable[str] = (),
+    loads: Iterable[Load] = (),
 ) -> Iterator[Result]:
     """Yield a Result for each task, as they end, run by child processes of this machine; see `contract.Executor`.
 
     Raises:
         EnvironmentFault: workers cannot start: a module cannot be imported, or they die before they take a task.
     """
-    with Crew(function, workers, limits or WorkerLimits(), list(preload)) as crew:
-        yield from _carry_out(crew, lambda argument: argument, tasks, revise, on_look)
+    with Crew(function, workers, limits or WorkerLimits(), [*preload, *modules_of(function)], list(loads)) as crew:
+        yield from told(steps(crew, lambda argument: argument, tasks, revise), on_look)
 
 
 @contextlib.contextmanager
-def kept_workers(workers: int, preload: Iterable[str]) -> Iterator[Executor]:
-    """Yield an executor like `run_local` whose workers live on from one round of tasks to the next: what they have
-    loaded, models and compiled kernels, they load once. Rounds are one after the other; `workers` and `preload` of a
-    round count for nothing."""
-    with Crew(call, workers, WorkerLimits(), list(preload)) as crew:
+def kept_workers(workers: int, preload: Iterable[str] = (), loads: Iterable[Load] = ()) -> Iterator[Executor]:
+    """Yield an executor like `run_local` whose workers live on from one round of tasks to the next, unless that needs
+    more than they were born with. Rounds are one after the other; `workers` of a round counts for nothing.
+
+    Args:
+        preload, loads: what later rounds will need, got ready while the first one works.
+    """
+    with Crew(call, workers, WorkerLimits(), ahead=(list(preload), list(loads))) as crew:
 
         def run(
             function: Callable[[Any], Any],
@@ -69,22 +75,39 @@ def kept_workers(workers: int, preload: Iterable[str]) -> Iterator[Executor]:
             revise: Callable[[Any, Death], Any] = no_revision,
             on_look: Callable[[Mapping[Any, int]], None] | None = None,
             preload: Iterable[str] = (),
+            loads: Iterable[Load] = (),
         ) -> Iterator[Result]:
             crew.limits = limits or WorkerLimits()
-            cpu = crew.limits.cpu_seconds
-            yield from _carry_out(crew, lambda argument: (function, argument, cpu), tasks, revise, on_look)
+            crew.preload, crew.loads = [*preload, *modules_of(function)], list(loads)
+            yield from told(steps(crew, order_of(crew, function), tasks, revise), on_look)
 
         yield run
 
 
-def _carry_out(
-    crew: Crew,
-    order: Callable[[Any], Any],
-    tasks: Iterable[Task],
-    revise: Callable[[Any, Death], Any],
-    on_look: Callable[[Mapping[Any, int]], None] | None,
+def order_of(crew: Crew, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what makes of an argument of `function` what is sent to a worker that runs `worker.call`."""
+    return lambda argument: (function, argument, crew.limits.cpu_seconds)
+
+
+def told(
+    steps: Iterator[Result | dict[Any, Spot]], on_look: Callable[[Mapping[Any, int]], None] | None
 ) -> Iterator[Result]:
-    """Yield the results of `tasks`; `order` makes of an argument what a worker is sent."""
+    """Yield the results among `steps`, and tell `on_look` the rest."""
+    for step in steps:
+        if isinstance(step, Result):
+            yield step
+        elif on_look is not None:
+            on_look(step)
+
+
+def steps(
+    crew: Crew, order: Callable[[Any], Any], tasks: Iterable[Task], revise: Callable[[Any, Death], Any]
+) -> Iterator[Result | dict[Any, Spot]]:
+    """Yield the results of `tasks` as they end, and at every look where those in work are.
+
+    Args:
+        order: makes of an argument what a worker is sent.
+    """
     queue = _Queue(tasks, revise)
     while True:
         for place in crew.free():
@@ -98,8 +121,8 @@ def _carry_out(
             result = queue.settle(*crew.done(place))
             if result is not None:
                 yield result
-        if on_look is not None and crew.looked:
-            on_look({place.job.key: crew.number(place) for place in crew.busy()})
+        if crew.looked:
+            yield {place.job.key: Spot(crew.number(place), "", place.job.since) for place in crew.busy()}
 
 
 def _begin(crew: Crew, place: Place, job: Job, order: Callable[[Any], Any]) -> Result | None:
@@ -123,6 +146,7 @@ class Job:
     attempts: int = 0
     cpu_seconds: float = 0.0
     not_before: float = 0.0
+    since: float = field(default_factory=time.time)
     faults: int = 0  # of the environment
     blameless: int = 0  # deaths with no document to leave out
     outside: int = 0

@@ -36,12 +36,26 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Split:
-    """A piece of an input file: bytes `start` to `end`, or row groups `start` to `end` of a Parquet file."""
+    """A piece of an input file: bytes `start` to `end`, or row groups `start` to `end` of a Parquet file.
+
+    Attributes:
+        until: number of the first document of the piece that is not read any more; None reads all.
+        size: about its bytes as stored.
+        more: whole small files that are read behind it, as one piece with it.
+    """
 
     file: InputFile
     format: str
     start: int
     end: int
+    until: int | None = None
+    size: int = 0
+    more: tuple[Split, ...] = ()
+
+    @property
+    def pieces(self) -> tuple[Split, ...]:
+        """This piece, and those read behind it."""
+        return (self, *self.more)
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,7 @@ class ReadOptions:
         schema: columns of the batches, which conform exactly.
         batch_bytes: documents are handed on once they have this many bytes.
         skip: number of a document that killed a worker before -> (rule, detail) of the fault to answer for it.
+        number: of the first document.
         max_record_bytes: a record or line larger than this after decompression is a fault.
     """
 
@@ -102,3 +117,4 @@ class ReadOptions:
     batch_bytes: int
     skip: Mapping[int, tuple[str, str]]
     max_record_bytes: int
+    number: int = 0

@@ -4,60 +4,99 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.readers.compressed import Feed, compression_of, first_bytes, open_feed
+from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
+from pipeline.readers.compressed import Feed, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
-from pipeline.readers.jsonl import JsonlReader, first_object, keys_of
-from pipeline.readers.layout import layout_of, open_parquet
+from pipeline.readers.delimited import DelimitedReader, columns_of
+from pipeline.readers.jsonl import JsonlReader, beginning, beginning_of, check_beginning
+from pipeline.readers.layout import Layout, layout_of, open_parquet
+from pipeline.readers.objects import check_keys, keys_of
+from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
+from pipeline.readers.pages import is_binary
 from pipeline.readers.parquet import ParquetReader
+from pipeline.readers.plain import PlainReader
 from pipeline.readers.stream import Stream
 from pipeline.readers.warc import GRAMMARS, WarcReader
 from pipeline.storage import open_input
 
 _HEAD = 1 << 16
-_NAMES = {"warc": ".warc", "wet": ".wet", "arc": ".arc", "jsonl": ".jsonl .ndjson .json", "parquet": ".parquet .parq"}
+_NAMES = {
+    "warc": ".warc", "wet": ".wet", "arc": ".arc", "jsonl": ".jsonl .ndjson .json", "parquet": ".parquet .parq",
+    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text .md", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
+}  # fmt: skip
 _ENDINGS = {ending: kind for kind, endings in _NAMES.items() for ending in endings.split()}
-_PACKED = (".gz", ".zst", ".zstd", ".lz4")
-_ONE_VALUE = re.compile(rb"\s*(?:\[\s*[{\[\"]|\{\s*\n)")
+_PACKED = (".gz", ".zst", ".zstd", ".lz4", ".bz2", ".xz")
+_TEXTUAL = ("jsonl", "csv", "tsv", "txt", "html")
+_OBJECT = re.compile(rb"\{\s*[\"}]")
+_LIST = re.compile(rb"\[\s*[\[{\"\]]")
+_LONGEST_LINE = 1 << 24
 _TEXTS_LOOKED_AT = 8
 """Records at the start of a WARC in which a `conversion` makes it a WET."""
+TABLES = ("parquet", "arrow", "arrows")
+"""Formats that bring columns with types."""
 
 
 def detect_format(file: InputFile) -> str:
-    """Return what `file` is: ``parquet``, ``warc``, ``wet``, ``arc``, ``jsonl``, with ``.gz``, ``.zst`` or ``.lz4``
-    behind it where it is compressed, or ``empty``. Content decides; the name only where content says nothing.
+    """Return what `file` is: ``parquet``, ``arrow``, ``arrows``, ``warc``, ``wet``, ``arc``, ``jsonl``, ``json``, ``csv``,
+    ``tsv``, ``txt``, ``html``, with its packing behind it where it has one (``jsonl.gz``, ``csv.utf-16le``), or ``empty``.
+    Content decides; the name only where content says nothing, as with CSV and text.
 
     Raises:
         InputError: it cannot be opened, or is nothing we read.
     """
     with open_input(file.path) as source:
-        magic = source.read(8)
+        magic = source.read(16)
         if not magic:
             return "empty"
-        if magic.startswith(b"PAR1"):
-            return "parquet"
-        if magic.startswith(b"PK\x03\x04"):
-            raise InputError(f"{file.name} is a zip archive, which is not read: unpack it and name its files")
-        compression = compression_of(magic)
-        head = first_bytes(source, compression, _HEAD)
-        kind = _kind_of(head) or _kind_by_name(file.name)
-        if kind in ("warc", "arc") and _holds_texts(open_feed(source, compression), kind):
+        table = _table_of(file, magic)
+        if table:
+            return table
+        packing = packing_of(magic)
+        head = first_bytes(source, packing, _HEAD)
+        kind = _kind_of(head)
+        wide = wide_of(head) if kind is None else ""
+        if wide:
+            packing = f"{packing}.{wide}" if packing else wide
+            head = first_bytes(source, packing, _HEAD)
+            kind = _kind_of(head)
+        named = kind is None
+        kind = kind or _kind_by_name(file.name)
+        if kind in ("warc", "arc") and _holds_texts(open_feed(source, packing), kind):
             kind = "wet"
-    if kind in (None, "jsonl") and _ONE_VALUE.match(head):
-        raise InputError(f"{file.name} is one JSON value over many lines: convert it to JSON lines, one object a line")
-    if kind == "parquet":
-        raise InputError(f"{file.name} is called Parquet but does not begin with PAR1: it is damaged or something else")
-    if kind is None:
+        if kind == "jsonl" and _many_lines(open_packed(source, packing), head):
+            kind = "json"
+    if kind in ("parquet", "arrow"):
+        what = "Parquet but does not begin with PAR1" if kind == "parquet" else "Arrow but does not begin with ARROW1"
+        raise InputError(f"{file.name} is called {what}: it is damaged or something else")
+    if kind is None or (named and kind in _TEXTUAL and is_binary(head)):
         raise InputError(
-            f"{file.name} is of no format that is read here (WARC, WET, ARC, Parquet, JSON lines; gzip, zstd, lz4): "
-            "convert it, or take it out of input.paths"
+            f"{file.name} is of no format that is read here (WARC, WET, ARC, Parquet, Arrow, JSON, CSV, TSV, text; gzip, "
+            "zstd, lz4, bzip2, xz): convert it, or take it out of input.paths"
         )
-    return f"{kind}.{compression}" if compression else kind
+    return f"{kind}.{packing}" if packing else kind
+
+
+def _table_of(file: InputFile, magic: bytes) -> str | None:
+    """Return the kind of a file that brings columns with types, by its first bytes; None for none of these."""
+    if magic.startswith(b"PAR1"):
+        return "parquet"
+    if magic.startswith(FILE_MAGIC):
+        return "arrow"
+    if magic.startswith(STREAM_MAGIC):
+        return "arrows"
+    if magic.startswith(b"FEA1"):
+        raise InputError(
+            f"{file.name} is Feather of version 1, which is not read: write it anew as Feather 2 or Parquet"
+        )
+    if magic.startswith(b"PK\x03\x04"):
+        raise InputError(f"{file.name} is a zip archive, which is not read: unpack it and name its files")
+    return None
 
 
 def _kind_of(head: bytes) -> str | None:
@@ -65,7 +104,28 @@ def _kind_of(head: bytes) -> str | None:
     for kind in ("warc", "arc"):
         if GRAMMARS[kind].mark.match(start):
             return kind
-    return "jsonl" if re.match(rb'\{\s*["}]', start) else None
+    return "jsonl" if _OBJECT.match(start) or _LIST.match(start) else None
+
+
+def _many_lines(feed: Feed, head: bytes) -> bool:
+    """Return whether JSON is a list, or values over many lines, rather than a value a line.
+
+    The first line tells: it is no value by itself, while what begins there is one over several lines.
+    """
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"["):
+        return True
+    line = start.split(b"\n", 1)[0]
+    if line is start or len(line) == len(start) or beginning(line, "jsonl").objects:
+        return False  # a line that goes on behind the head is as good as whole
+    data = bytearray()
+    while len(data) < _LONGEST_LINE and (piece := feed.read()):
+        data += piece
+        if beginning(bytes(data), "jsonl").objects:
+            return False  # a damaged line among others
+        if beginning(bytes(data), "json").objects:
+            return True
+    return False
 
 
 def _kind_by_name(name: str) -> str | None:
@@ -103,21 +163,25 @@ def _holds_texts(feed: Feed, kind: str) -> bool:
 def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:
     """Return the pieces `file` is read in, in order; none for an empty file.
 
-    They depend on the file and `split_bytes` (bytes as stored) alone. Parquet is cut into runs of row groups;
-    plain files, and WARC and ARC of a gzip member a record, into byte ranges; other compressed files are one piece.
+    They depend on the file and `split_bytes` (bytes as stored) alone. Parquet is cut into runs of row groups; plain
+    JSON lines, and WARC and ARC that are plain or of a gzip member a record, into byte ranges; other files are one piece.
     """
     kind = detect_format(file)
     if kind == "empty":
         return []
     if kind == "parquet":
-        return [Split(file, kind, start, end) for start, end in _row_groups(file, split_bytes)]
+        return [Split(file, kind, start, end, size=size) for start, end, size in _row_groups(file, split_bytes)]
     with open_input(file.path) as source:
         size = source.seek(0, 2)
         base, _, compression = kind.partition(".")
-        whole = compression != "" and not (base != "jsonl" and compression == "gz" and _member_a_record(source, base))
+        crawl = base in GRAMMARS
+        whole = not (crawl or base == "jsonl")
+        if compression:
+            whole = not (crawl and compression == "gz" and _member_a_record(source, base))
     if whole:
-        return [Split(file, kind, 0, size)]
-    return [Split(file, kind, at, min(at + split_bytes, size)) for at in range(0, size, max(1, split_bytes))]
+        return [Split(file, kind, 0, size, size=size)]
+    ends = [(at, min(at + split_bytes, size)) for at in range(0, size, max(1, split_bytes))]
+    return [Split(file, kind, start, end, size=end - start) for start, end in ends]
 
 
 def _member_a_record(source: BinaryIO, kind: str) -> bool:
@@ -132,7 +196,7 @@ def _member_a_record(source: BinaryIO, kind: str) -> bool:
     return stream.place()[1] == 0
 
 
-def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int]]:
+def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int, int]]:
     with open_input(file.path) as source:
         about = open_parquet(file, source).metadata
         start, total = 0, 0
@@ -140,35 +204,52 @@ def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int]]:
             row_group = about.row_group(group)
             size = sum(row_group.column(c).total_compressed_size for c in range(row_group.num_columns))
             if group > start and total + size > split_bytes:
-                yield start, group
+                yield start, group, total
                 start, total = group, 0
             total += size
         if start < about.num_row_groups:
-            yield start, about.num_row_groups
+            yield start, about.num_row_groups, total
 
 
 def carried_fields(file: InputFile) -> pa.Schema:
-    """Return the columns of a Parquet file that are carried beside ours; no columns for other formats.
+    """Return the columns of a Parquet or Arrow file that are carried beside ours; no columns for other formats.
 
     Raises:
-        InputError: the file is no Parquet, has no text or page column, or one of a type that is no text.
+        InputError: the file cannot be read, has no text or page column, or one of a type that is no text.
     """
-    if detect_format(file) != "parquet":
+    kind = detect_format(file)
+    if kind not in TABLES:
         return pa.schema([])
+    return pa.schema([pa.field(name, kind) for name, _, kind in _layout(file, kind).carried])
+
+
+def _layout(file: InputFile, kind: str) -> Layout:
+    if kind != "parquet":
+        return arrow_layout(file, kind)
     with open_input(file.path) as source:
-        layout = layout_of(file, open_parquet(file, source).schema_arrow)
-    return pa.schema([pa.field(name, kind) for name, _, kind in layout.carried])
+        return layout_of(file, open_parquet(file, source).schema_arrow)
 
 
 def provides(file: InputFile) -> set[str]:
-    """Return what documents of `file` carry: ``text``, ``raw`` (pages), or both. Raises as `carried_fields`."""
-    base, _, compression = detect_format(file).partition(".")
-    if base == "parquet":
-        with open_input(file.path) as source:
-            return set(layout_of(file, open_parquet(file, source).schema_arrow).payload)
-    if base == "jsonl":
-        return {keys_of(file, first_object(file, compression)).column}
-    return {"text"} if base in ("wet", "empty") else {"raw"}
+    """Return what documents of `file` carry: ``text``, ``raw`` (pages), or both. The first records of the file are read.
+
+    Raises:
+        InputError: as `carried_fields`, and where none of the first records has a text under the key that should hold it.
+    """
+    base, _, packing = detect_format(file).partition(".")
+    if base in TABLES:
+        return set(_layout(file, base).payload)
+    if base in ("jsonl", "json", "csv", "tsv"):
+        if base.startswith("json"):
+            found = beginning_of(file, base, packing)
+            check_beginning(file, found)
+            first: Sequence[Mapping[str, Any]] = found.objects
+        else:
+            first = columns_of(file, base, packing)[1]
+        keys = keys_of(file, first)
+        check_keys(file, first, keys)
+        return {keys.column}
+    return {"text"} if base in ("wet", "txt", "empty") else {"raw"}
 
 
 def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
@@ -182,10 +263,16 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
     Raises:
         InputError: the file cannot be opened.
     """
-    base, _, compression = split.format.partition(".")
+    base, _, packing = split.format.partition(".")
     if base == "parquet":
-        yield from ParquetReader(split, options).read()
-    elif base == "jsonl":
-        yield from JsonlReader(split, options, compression).read()
+        yield from ParquetReader(split, options, options.number).read()
+    elif base in TABLES:
+        yield from ArrowReader(split, options, options.number).read()
+    elif base in ("jsonl", "json"):
+        yield from JsonlReader(split, options, packing, options.number).read()
+    elif base in ("csv", "tsv"):
+        yield from DelimitedReader(split, options, packing, options.number).read()
+    elif base in ("txt", "html"):
+        yield from PlainReader(split, options, packing, options.number).read()
     else:
-        yield from WarcReader(split, options, compression).read()
+        yield from WarcReader(split, options, packing, options.number).read()

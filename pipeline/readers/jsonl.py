@@ -1,170 +1,94 @@
-"""Documents out of JSON lines: plain, gzip or zstd.
+"""Documents out of JSON: an object a line, or values over many lines and the elements of a list.
 
-Offsets count decompressed bytes. Invalid UTF-8 inside a line is replaced by U+FFFD, as browsers do, and the
-document is read; a line that is no JSON object is a fault.
+Invalid UTF-8 is replaced by U+FFFD, as browsers do, and the document is read; what is no JSON object is a fault.
 """
 
 from __future__ import annotations
 
 import codecs
-import json
-import math
-import re
+import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-import msgspec
-
-from pipeline.documents import clean_text
+from pipeline.errors import InputError
 from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
-from pipeline.readers.compressed import MAGIC, Feed, find_magic, first_bytes, open_feed
-from pipeline.readers.contract import DEFAULT_SOURCE, Fault, InputFile, Item, ReadOptions, Split
+from pipeline.readers.contract import Fault, InputFile, Item, ReadOptions, Split
+from pipeline.readers.json_values import parse
+from pipeline.readers.lines import Damage, Line, lines, values
+from pipeline.readers.objects import SAMPLE, Keys, NoText, document, keys_of, type_name
+from pipeline.readers.packed import first_bytes
 from pipeline.storage import open_input
 
-HEAD = 1 << 20
-"""Bytes of a file in which its first line is looked for, to tell whether it holds texts or pages."""
-_LINE_START = re.compile(rb"\s*[{\[]")
-_TAKEN = ("id", "url", "source", "date")
-_decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder(order="sorted").encode
+HEADS = (1 << 20, 1 << 24)
+"""Bytes of a file in which its first objects are looked for; more only where the fewer hold none."""
 
 
 @dataclass(frozen=True)
-class Keys:
-    """What the keys of a file's objects are called.
+class Beginning:
+    """What the start of a file holds: JSON objects, other JSON values, and what is no JSON; each at most `SAMPLE`."""
 
-    Attributes:
-        payload: the key of the text or the page.
-        column: ``text`` or ``raw``: what it becomes.
-        others: our name -> theirs, for id, url, source and date.
-    """
-
-    payload: str
-    column: str
-    others: Mapping[str, str]
+    objects: list[Mapping[str, Any]] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)
+    bad: list[str] = field(default_factory=list)
 
 
-def keys_of(file: InputFile, first: Mapping[str, Any] | None) -> Keys:
-    """Return the keys of `file`: as the recipe says, else ``text``, else, where `first` has only that, ``html``."""
-    others = {ours: file.theirs(ours) or ours for ours in _TAKEN}
-    html, text = file.theirs("html"), file.theirs("text")
-    if html is None and text is None and first is not None and "text" not in first and "html" in first:
-        html = "html"
-    if html is not None and text is None:
-        return Keys(html, "raw", others)
-    return Keys(text or "text", "text", others)
+def beginning_of(file: InputFile, base: str, packing: str) -> Beginning:
+    """Return what the start of `file` holds, which shows what its keys are."""
+    for size in HEADS:
+        with open_input(file.path) as source:
+            head = first_bytes(source, packing, size)
+        found = beginning(head, base)
+        if found.objects or len(head) < size:
+            break
+    return found
 
 
-def first_object(file: InputFile, compression: str) -> Mapping[str, Any] | None:
-    """Return the first line of `file` that is a JSON object, within its first `HEAD` bytes, or None."""
-    with open_input(file.path) as source:
-        head = first_bytes(source, compression, HEAD)
-    for line in head.removeprefix(codecs.BOM_UTF8).split(b"\n"):
-        try:
-            value = parse(line) if line.strip() else None
-        except ValueError:
+def beginning(head: bytes, base: str) -> Beginning:
+    """Return what `head`, the start of a file of kind `base`, holds; a line that is cut at its end counts for nothing."""
+    found = Beginning()
+    for line in _records(io.BytesIO(head), base, "", 0, len(head), len(head)):
+        if isinstance(line, Damage) or not line.data or not line.data.strip():
             continue
+        try:
+            value = parse(line.data)
+        except ValueError as error:
+            if line.offset + line.size < len(head):
+                found.bad.append(str(error))
+            value = None
         if isinstance(value, dict):
-            return value
-    return None
+            found.objects.append(value)
+        elif value is not None:
+            found.others.append(value)
+        if SAMPLE in (len(found.objects), len(found.others), len(found.bad)):
+            break
+    return found
 
 
-def parse(line: bytes) -> Any:
-    """Return the JSON value in `line`; invalid UTF-8 replaced, lone surrogates and NaN let through.
+def check_beginning(file: InputFile, found: Beginning) -> None:
+    """Refuse `file` where it begins with something else than objects.
 
     Raises:
-        ValueError: it is no JSON, or nested beyond Python's recursion limit.
+        InputError: says what is there instead.
     """
-    try:
-        return _decode(line)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        pass
-    try:
-        return json.loads(line.decode("utf-8", "replace"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-@dataclass(slots=True)
-class Damage:
-    """Bytes between two lines that could not be had, and why."""
-
-    offset: int
-    rule: str
-    detail: str
-
-
-@dataclass(slots=True)
-class Line:
-    """A line without its line break.
-
-    Attributes:
-        data: None where the line is longer than the limit.
-        torn: what follows it could not be had, so that it may not be whole.
-    """
-
-    offset: int
-    data: bytes | None
-    size: int
-    torn: bool = False
-
-
-def lines(file: BinaryIO, compression: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
-    """Yield the lines that start in ``[start, end)``, and damage where it lies.
-
-    Args:
-        start, end: bytes of a plain file; a compressed one is read whole.
-        limit: a longer line comes without its bytes.
-    """
-    if compression == "":
-        # from the byte before, so that a line which begins exactly at `start` is seen to begin there
-        first = max(0, start - 1)
-        for line in _assemble(open_feed(file, "", first), first, limit):
-            if line.offset >= end:
-                return
-            if line.offset >= start:
-                yield line
+    if found.objects or not (found.others or found.bad):
         return
-    at: int | None = 0
-    base = 0
-    while at is not None:
-        feed = open_feed(file, compression, at)
-        yield from _assemble(feed, base, limit)
-        if feed.damage is None:
-            return
-        base += feed.position
-        yield Damage(base, "cut_file" if feed.cut else "damaged_region", f"{feed.damage}, at byte {feed.damaged_at}")
-        at = _next_member(file, compression, feed.damaged_at + 1)
+    if found.others:
+        what = f"holds no objects: the first value is {type_name(found.others[0])}"
+        raise InputError(f'{file.name} {what}; write each document as an object, {{"text": "…"}}, on a line of its own')
+    raise InputError(
+        f"{file.name} is no JSON, as far as its first {len(found.bad)} lines show ({found.bad[0][:100]}): mend it, name it by "
+        "what it is (.txt, .csv), or take it out of input.paths"
+    )
 
 
-def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
-    offset, size, pending = base, 0, []
-    while piece := feed.read():
-        *full, rest = piece.split(b"\n")
-        for part in full:
-            size += len(part)
-            pending.append(part)
-            yield Line(offset, b"".join(pending) if size <= limit else None, size)
-            offset += size + 1
-            size, pending = 0, []
-        size += len(rest)
-        pending = [*pending, rest] if size <= limit else []
-    if size:
-        yield Line(offset, b"".join(pending) if size <= limit else None, size, torn=feed.damage is not None)
-
-
-def _next_member(file: BinaryIO, compression: str, start: int) -> int | None:
-    """Return the first member at or after `start` whose content begins like a line of JSON."""
-    at: int | None = start if compression in MAGIC else None
-    while at is not None:
-        at = find_magic(file, MAGIC[compression], at)
-        if at is not None:
-            if _LINE_START.match(first_bytes(file, compression, 64, at)):
-                return at
-            at += 1
-    return None
+def _records(file: BinaryIO, base: str, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
+    """Yield the lines or the values of a file of kind `base`, the byte order marks that begin them taken off."""
+    for item in values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit):
+        if isinstance(item, Line) and item.data is not None and item.data.startswith(codecs.BOM_UTF8):
+            item.data = item.data.removeprefix(codecs.BOM_UTF8)  # of this file, or of one that was joined to it
+        yield item
 
 
 @dataclass
@@ -173,16 +97,17 @@ class JsonlReader:
 
     split: Split
     options: ReadOptions
-    compression: str
+    packing: str
     number: int = 0
 
     def read(self) -> Iterator[Item]:
         """Yield batches and faults as they come. Blank lines are no documents and not counted."""
         batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
-        keys = keys_of(self.split.file, first_object(self.split.file, self.compression))
-        limit = self.options.max_record_bytes
+        base = self.split.format.partition(".")[0]
+        keys = keys_of(self.split.file, beginning_of(self.split.file, base, self.packing).objects)
+        start, end, limit = self.split.start, self.split.end, self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
-            for item in lines(file, self.compression, self.split.start, self.split.end, limit):
+            for item in _records(file, base, self.packing, start, end, limit):
                 answer = self._damage(item) if isinstance(item, Damage) else self._answer(item, keys)
                 if answer is not None:
                     yield from batches.add(self.number, answer)
@@ -195,40 +120,18 @@ class JsonlReader:
         guard.working_on(self.number, line.offset)
         if line.data is None:
             return self._fault(line, "record_too_large", f"a line of {line.size} bytes")
-        data = line.data.removeprefix(codecs.BOM_UTF8) if line.offset == 0 else line.data
-        if not data.strip():
+        if not line.data.strip():
             return None
         if self.number in self.options.skip:
             return self._fault(line, *self.options.skip[self.number])
         try:
-            value = parse(data)
+            value = parse(line.data)
         except ValueError as error:
             return None if line.torn else self._fault(line, "bad_json", str(error))
         if not isinstance(value, dict):
             return None if line.torn else self._fault(line, "not_an_object", f"the line is a {type(value).__name__}")
-        return self._document(line, value, keys)
-
-    def _document(self, line: Line, value: dict[str, Any], keys: Keys) -> Fault | dict[str, Any]:
-        file = self.split.file
-        row: dict[str, Any] = {"file": file.name, "offset": line.offset}
-        payload = value.pop(keys.payload, None)
-        for ours, theirs in keys.others.items():
-            if theirs in value and not (ours == "source" and file.source is not None):
-                row[ours] = _label(value.pop(theirs))
-        row["id"] = row.get("id") or f"{file.name}#{line.offset}"
-        row["source"] = file.source or row.get("source") or DEFAULT_SOURCE
-        if not isinstance(payload, str):
-            what = "is null or missing" if payload is None else f"is a {type(payload).__name__}, not a text"
-            there = ", ".join(sorted([*value, *(keys.others[k] for k in row if k in keys.others)])[:20])
-            detail = f"key {keys.payload!r} {what}; keys there: {there}; name the right one by input.columns"
-            return self._fault(line, "no_text", detail, row["id"], row.get("url"))
-        if keys.column == "raw":
-            row.update(raw=clean_text(payload).encode(), content_type="text/html; charset=utf-8")
-        else:
-            row["text"] = payload
-        if value:
-            row["extra"] = canonical_json(value)
-        return row
+        found = document(value, keys, self.split.file, line.offset)
+        return self._fault(line, found.rule, found.detail, found.id, found.url) if isinstance(found, NoText) else found
 
     def _fault(self, line: Line, rule: str, detail: str, id: str | None = None, url: str | None = None) -> Fault:
         text = None if line.data is None else line.data.decode("utf-8", "replace")
@@ -236,28 +139,3 @@ class JsonlReader:
 
     def _damage(self, damage: Damage) -> Fault:
         return Fault(self.number, damage.offset, damage.rule, damage.detail)
-
-
-def _label(value: Any) -> str | None:
-    """Return a value of an id, url, source or date as a text; other values than texts as JSON."""
-    if value is None or isinstance(value, str):
-        return clean_text(value) if value else None
-    return canonical_json(value)
-
-
-def canonical_json(value: Any) -> str:
-    """Return `value` as JSON with sorted keys and no blanks; lone surrogates become U+FFFD, NaN and infinity null."""
-    try:
-        return _encode(value).decode()
-    except (UnicodeEncodeError, OverflowError, ValueError, TypeError, RecursionError):
-        return json.dumps(_cleaned(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list):
-        return [_cleaned(item) for item in value]
-    return {clean_text(k): _cleaned(v) for k, v in value.items()} if isinstance(value, dict) else value

@@ -1,8 +1,7 @@
-"""Charset labels as the WHATWG Encoding Standard reads them (https://encoding.spec.whatwg.org/#names-and-labels).
+"""Charset labels as the Encoding Standard reads them (https://encoding.spec.whatwg.org/#names-and-labels).
 
-Each Python codec is the one that decodes what pages under these labels really hold: ``latin1`` means windows-1252,
-``gb2312`` means gb18030, ``euc-kr`` the extended cp949. The standard turns iso-2022-kr, hz and utf-7 away to keep
-scripts out of browsers; here is only text to be had, so the first two are decoded.
+``latin1`` means windows-1252, ``gb2312`` means gbk. The standard turns hz, iso-2022-kr and iso-2022-cn away
+(``replacement``), to keep scripts out of browsers; here is only text to be had, so the first two are decoded.
 """
 
 from __future__ import annotations
@@ -11,95 +10,87 @@ import codecs
 
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8",
-    "cp866": "866 cp866 csibm866 ibm866",
-    "iso8859-2": "csisolatin2 iso-8859-2 iso-ir-101 iso8859-2 iso88592 iso_8859-2 iso_8859-2:1987 l2 latin2",
-    "iso8859-3": "csisolatin3 iso-8859-3 iso-ir-109 iso8859-3 iso88593 iso_8859-3 iso_8859-3:1988 l3 latin3",
-    "iso8859-4": "csisolatin4 iso-8859-4 iso-ir-110 iso8859-4 iso88594 iso_8859-4 iso_8859-4:1988 l4 latin4",
-    "iso8859-5": "csisolatincyrillic cyrillic iso-8859-5 iso-ir-144 iso8859-5 iso88595 iso_8859-5 iso_8859-5:1988",
-    "iso8859-6": "arabic asmo-708 csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6 iso-8859-6-e "
+    "ibm866": "866 cp866 csibm866 ibm866",
+    "iso-8859-2": "csisolatin2 iso-8859-2 iso-ir-101 iso8859-2 iso88592 iso_8859-2 iso_8859-2:1987 l2 latin2",
+    "iso-8859-3": "csisolatin3 iso-8859-3 iso-ir-109 iso8859-3 iso88593 iso_8859-3 iso_8859-3:1988 l3 latin3",
+    "iso-8859-4": "csisolatin4 iso-8859-4 iso-ir-110 iso8859-4 iso88594 iso_8859-4 iso_8859-4:1988 l4 latin4",
+    "iso-8859-5": "csisolatincyrillic cyrillic iso-8859-5 iso-ir-144 iso8859-5 iso88595 iso_8859-5 iso_8859-5:1988",
+    "iso-8859-6": "arabic asmo-708 csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6 iso-8859-6-e "
     "iso-8859-6-i iso-ir-127 iso8859-6 iso88596 iso_8859-6 iso_8859-6:1987",
-    "iso8859-7": "csisolatingreek ecma-118 elot_928 greek greek8 iso-8859-7 iso-ir-126 iso8859-7 iso88597 iso_8859-7 "
+    "iso-8859-7": "csisolatingreek ecma-118 elot_928 greek greek8 iso-8859-7 iso-ir-126 iso8859-7 iso88597 iso_8859-7 "
     "iso_8859-7:1987 sun_eu_greek",
-    "iso8859-8": "csiso88598e csisolatinhebrew hebrew iso-8859-8 iso-8859-8-e iso-ir-138 iso8859-8 iso88598 iso_8859-8 "
-    "iso_8859-8:1988 visual csiso88598i iso-8859-8-i logical",
-    "iso8859-10": "csisolatin6 iso-8859-10 iso-ir-157 iso8859-10 iso885910 l6 latin6",
-    "iso8859-13": "iso-8859-13 iso8859-13 iso885913",
-    "iso8859-14": "iso-8859-14 iso8859-14 iso885914",
-    "iso8859-15": "csisolatin9 iso-8859-15 iso8859-15 iso885915 iso_8859-15 l9",
-    "iso8859-16": "iso-8859-16",
+    "iso-8859-8": "csiso88598e csisolatinhebrew hebrew iso-8859-8 iso-8859-8-e iso-ir-138 iso8859-8 iso88598 "
+    "iso_8859-8 iso_8859-8:1988 visual",
+    "iso-8859-8-i": "csiso88598i iso-8859-8-i logical",
+    "iso-8859-10": "csisolatin6 iso-8859-10 iso-ir-157 iso8859-10 iso885910 l6 latin6",
+    "iso-8859-13": "iso-8859-13 iso8859-13 iso885913",
+    "iso-8859-14": "iso-8859-14 iso8859-14 iso885914",
+    "iso-8859-15": "csisolatin9 iso-8859-15 iso8859-15 iso885915 iso_8859-15 l9",
+    "iso-8859-16": "iso-8859-16",
     "koi8-r": "cskoi8r koi koi8 koi8-r koi8_r",
     "koi8-u": "koi8-ru koi8-u",
-    "mac-roman": "csmacintosh mac macintosh x-mac-roman",
-    "mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
-    "cp874": "dos-874 iso-8859-11 iso8859-11 iso885911 tis-620 windows-874",
-    "cp1250": "cp1250 windows-1250 x-cp1250",
-    "cp1251": "cp1251 windows-1251 x-cp1251",
-    "cp1252": "ansi_x3.4-1968 ascii cp1252 cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso8859-1 iso88591 iso_8859-1 "
-    "iso_8859-1:1987 l1 latin1 us-ascii windows-1252 x-cp1252 x-user-defined",
-    "cp1253": "cp1253 windows-1253 x-cp1253",
-    "cp1254": "cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 l5 latin5 "
+    "macintosh": "csmacintosh mac macintosh x-mac-roman",
+    "windows-874": "dos-874 iso-8859-11 iso8859-11 iso885911 tis-620 windows-874",
+    "windows-1250": "cp1250 windows-1250 x-cp1250",
+    "windows-1251": "cp1251 windows-1251 x-cp1251",
+    "windows-1252": "ansi_x3.4-1968 ascii cp1252 cp819 csisolatin1 ibm819 iso-8859-1 iso-ir-100 iso8859-1 iso88591 "
+    "iso_8859-1 iso_8859-1:1987 l1 latin1 us-ascii windows-1252 x-cp1252",
+    "windows-1253": "cp1253 windows-1253 x-cp1253",
+    "windows-1254": "cp1254 csisolatin5 iso-8859-9 iso-ir-148 iso8859-9 iso88599 iso_8859-9 iso_8859-9:1989 l5 latin5 "
     "windows-1254 x-cp1254",
-    "cp1255": "cp1255 windows-1255 x-cp1255",
-    "cp1256": "cp1256 windows-1256 x-cp1256",
-    "cp1257": "cp1257 windows-1257 x-cp1257",
-    "cp1258": "cp1258 windows-1258 x-cp1258",
-    "gb18030": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk gb18030",
-    "big5hkscs": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
-    "euc_jp": "cseucpkdfmtjapanese euc-jp x-euc-jp",
-    "iso2022_jp": "csiso2022jp iso-2022-jp",
-    "cp932": "csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis",
-    "cp949": "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 "
-    "windows-949 uhc cp949 euc_kr",
-    "utf-16-be": "unicodefffe utf-16be",
-    "utf-16-le": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le",
-    "iso2022_kr": "csiso2022kr iso-2022-kr",
-    "hz": "hz-gb-2312",
+    "windows-1255": "cp1255 windows-1255 x-cp1255",
+    "windows-1256": "cp1256 windows-1256 x-cp1256",
+    "windows-1257": "cp1257 windows-1257 x-cp1257",
+    "windows-1258": "cp1258 windows-1258 x-cp1258",
+    "x-mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "gbk": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk",
+    "gb18030": "gb18030",
+    "big5": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
+    "euc-jp": "cseucpkdfmtjapanese euc-jp x-euc-jp",
+    "iso-2022-jp": "csiso2022jp iso-2022-jp",
+    "shift_jis": "csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis",
+    "euc-kr": "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 "
+    "windows-949",
+    "replacement": "iso-2022-cn iso-2022-cn-ext replacement",
+    "utf-16be": "unicodefffe utf-16be",
+    "utf-16le": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le",
+    "x-user-defined": "x-user-defined",
+    "iso-2022-kr": "csiso2022kr iso-2022-kr",
+    "hz-gb-2312": "hz-gb-2312",
 }
-_CODECS = {label: codec for codec, labels in _LABELS.items() for label in labels.split()}
-_NAMES = {
-    "cp866": "ibm866", "mac-roman": "macintosh", "mac-cyrillic": "x-mac-cyrillic", "cp874": "windows-874",
-    "big5hkscs": "big5", "euc_jp": "euc-jp", "iso2022_jp": "iso-2022-jp", "cp932": "shift_jis", "cp949": "euc-kr",
-    "utf-16-be": "utf-16be", "utf-16-le": "utf-16le", "iso2022_kr": "iso-2022-kr", "hz": "hz-gb-2312",
-}  # fmt: skip
+_NAMES = {label: name for name, labels in _LABELS.items() for label in labels.split()}
 
-LATIN = ("cp1252",)
-"""Codecs that servers declare without having looked."""
-MULTIBYTE = ("gb18030", "big5hkscs", "euc_jp", "iso2022_jp", "cp932", "cp949", "iso2022_kr", "hz")
+UTF16 = ("utf-16le", "utf-16be")
+MULTIBYTE = ("gbk", "gb18030", "big5", "euc-jp", "iso-2022-jp", "shift_jis", "euc-kr", "iso-2022-kr", "hz-gb-2312")
+BY_ESCAPES = ("iso-2022-jp", "iso-2022-kr", "hz-gb-2312")
+"""Encodings whose pages have no byte above 127."""
 
 
-def codec_of(label: str | None) -> str | None:
-    """Return the Python codec for a charset label as pages and servers write it, or None for one nobody knows."""
-    return _CODECS.get((label or "").strip(" \t\r\n\x0c").lower())
+def encoding_of(label: str | None) -> str | None:
+    """Return the standard's name, in lower case, of the encoding that `label` asks for; None for one nobody knows."""
+    label = (label or "").strip(" \t\r\n\x0c")
+    return _NAMES.get(label.lower()) if label.isascii() else None
 
 
-def codec_named(name: str | None) -> str | None:
-    """Return the Python codec for the name that a detector gives, which may also be Python's own; None for none."""
-    codec = codec_of(name) or (name if name in _LABELS else None)
-    if codec or not name:
-        return codec
+def encoding_named(name: str | None) -> str | None:
+    """Return the encoding for the name that a detector gives, which may also be Python's; None for none."""
+    found = encoding_of(name)
+    if found or not name:
+        return found
     try:
-        found = codecs.lookup(name).name
+        python = codecs.lookup(name).name
     except LookupError:
         return None
-    return codec_of(found) or (found if found in _LABELS or found.startswith("cp8") else None)
+    return encoding_of(python.replace("iso8859", "iso-8859")) or _PYTHON.get(python) or _code_page(python)
 
 
-def name_of(codec: str) -> str:
-    """Return what the standard calls the encoding that `codec` decodes."""
-    if codec in _NAMES:
-        return _NAMES[codec]
-    if codec.startswith("cp8"):
-        return f"ibm{codec[2:]}"
-    if codec.startswith("cp125"):
-        return f"windows-{codec[2:]}"
-    return codec.replace("iso8859", "iso-8859")
+_PYTHON = {
+    "cp874": "windows-874", "cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5", "euc_kr": "euc-kr",
+    "euc_jp": "euc-jp", "iso2022_jp": "iso-2022-jp", "iso2022_kr": "iso-2022-kr", "hz": "hz-gb-2312",
+    "mac-roman": "macintosh", "mac-cyrillic": "x-mac-cyrillic",
+}  # fmt: skip
 
 
-def _as_control(error: UnicodeError) -> tuple[str, int]:
-    """Decode bytes that a single-byte codec leaves undefined to the control character of that number, as browsers do."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return "".join(chr(b) if 0x80 <= b < 0xA0 else "\ufffd" for b in error.object[error.start : error.end]), error.end
-
-
-codecs.register_error("tokenmill.control", _as_control)
+def _code_page(python: str) -> str | None:
+    """Return ``ibm855`` for cp855 and its like, which the standard has no name for and old pages are written in."""
+    return f"ibm{python[2:]}" if python.startswith("cp8") else None

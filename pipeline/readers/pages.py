@@ -108,7 +108,7 @@ def body_kind(raw: bytes, content_type: str | None) -> str:
     kind = _by_markup(text, raw, declared)
     if kind:
         return kind
-    if _is_binary(head):
+    if is_binary(head):
         return declared if declared and declared not in _DECLARED_PAGE else "binary"
     if declared in _DECLARED_PAGE:
         return "html"
@@ -196,7 +196,8 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _is_binary(head: bytes) -> bool:
+def is_binary(head: bytes) -> bool:
+    """Return whether `head` holds too many control characters to be text in any encoding."""
     if utf16_name(head) or head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return False
     control = len(head) - len(head.translate(None, _CONTROL))

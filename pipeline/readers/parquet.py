@@ -1,6 +1,6 @@
 """Documents out of Parquet files, row group by row group.
 
-Texts may be string, large_string, string_view, binary holding UTF-8, or a dictionary of one of them.
+Texts may be string, large_string, string_view, binary holding UTF-8, a dictionary of one of them, or lists of paragraphs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 
 from pipeline.documents import Batch
 from pipeline.guard import guard
+from pipeline.readers.columns import as_carried, as_labels, as_texts, cast, column_at, decoded
 from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, Mark, ReadOptions, Split
-from pipeline.readers.layout import Layout, is_text, layout_of, open_parquet
+from pipeline.readers.layout import Layout, Place, layout_of, open_parquet
 from pipeline.storage import open_input
 
 PAGE_TYPE = "text/html; charset=utf-8"
@@ -43,6 +44,9 @@ class ParquetReader:
 
     @cached_property
     def _layout(self) -> Layout:
+        return self._layout_of_file()
+
+    def _layout_of_file(self) -> Layout:
         with open_input(self.split.file.path) as source:
             return layout_of(self.split.file, open_parquet(self.split.file, source).schema_arrow)
 
@@ -93,7 +97,7 @@ class ParquetReader:
         for other in list(layout.payload)[1:]:
             absent &= columns[other].is_null().to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(absent).tolist():
-            bad.setdefault(row, ("no_text", f"column {data.schema.names[layout.payload[payload]]!r} is null"))
+            bad.setdefault(row, ("no_text", f"column {_name(data, layout.payload[payload])!r} is null"))
         bad.update(self._too_large(columns))
         bad.update({n - self.number: cause for n, cause in self.options.skip.items() if 0 <= n - self.number < rows})
         ids, urls = columns["id"], columns.get("url")
@@ -116,20 +120,21 @@ class ParquetReader:
         layout = self._layout
         columns: dict[str, pa.Array] = {}
         bad: dict[int, tuple[str, str]] = {}
-        for ours, index in [*layout.payload.items(), *layout.labels.items()]:
+        for ours, place in layout.payload.items():
             if ours == "raw":
-                columns[ours] = _decoded(data.column(index)).cast(pa.large_binary())
+                columns[ours] = decoded(column_at(data, place)).cast(pa.large_binary())
                 continue
-            columns[ours], wrong = as_texts(data.column(index))
-            detail = f"column {data.schema.names[index]!r} is not UTF-8"
-            bad.update((row, ("bad_encoding", detail)) for row in wrong)
+            columns[ours], wrong = as_texts(column_at(data, place))
+            bad.update((row, ("bad_encoding", f"column {_name(data, place)!r} is not UTF-8")) for row in wrong)
+        for ours, place in layout.labels.items():
+            columns[ours] = as_labels(column_at(data, place), ours)
         if layout.text_pages:
             columns["content_type"] = pa.array([PAGE_TYPE] * data.num_rows, pa.large_string())
         for name, index, kind in layout.carried:
-            column, wrong = _valid(data.column(index))
+            without = [place[1:] for place in layout.without.get(index, [])]
+            columns[name], wrong = as_carried(data.column(index), kind, without)
             detail = f"column {data.schema.names[index]!r} holds a value that is damaged or not UTF-8"
             bad.update((row, ("bad_encoding", detail)) for row in wrong)
-            columns[name] = _cast(column, kind)
         return columns, bad
 
     def _too_large(self, columns: dict[str, pa.Array]) -> dict[int, tuple[str, str]]:
@@ -148,51 +153,14 @@ class ParquetReader:
         return fault
 
 
-def _decoded(array: pa.Array) -> pa.Array:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
-def as_texts(array: pa.Array) -> tuple[pa.Array, list[int]]:
-    """Return `array` as large_string, and the rows that are not UTF-8, which become null."""
-    array = _decoded(array)
-    if not is_text(array.type):
-        return array.cast(pa.large_string()), []
-    try:
-        texts = array.cast(pa.large_string())
-        texts.validate(full=True)
-        return texts, []
-    except pa.ArrowInvalid:
-        pass
-    values: list[str | None] = []
-    wrong: list[int] = []
-    for row, value in enumerate(array.cast(pa.large_binary()).to_pylist()):
-        try:
-            values.append(None if value is None else value.decode("utf-8"))
-        except UnicodeDecodeError:
-            values.append(None)
-            wrong.append(row)
-    return pa.array(values, pa.large_string()), wrong
-
-
-def _valid(array: pa.Array) -> tuple[pa.Array, list[int]]:
-    """Return `array` with rows that hold invalid values as null, and those rows."""
-    try:
-        array.validate(full=True)
-        return array, []
-    except pa.ArrowInvalid:
-        pass
-    wrong = []
-    for row in range(len(array)):
-        try:
-            array.slice(row, 1).validate(full=True)
-        except pa.ArrowInvalid:
-            wrong.append(row)
-    index = [None if row in set(wrong) else row for row in range(len(array))]
-    return array.take(pa.array(index, pa.int64())), wrong
-
-
-def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    return array if array.type == kind else _decoded(array).cast(kind)
+def _name(data: pa.RecordBatch, place: Place) -> str:
+    """Return what the column at `place` is called, with dots where it is inside a struct."""
+    field = data.schema.field(place[0])
+    name = field.name
+    for number in place[1:]:
+        field = field.type.field(number)
+        name = f"{name}.{field.name}"
+    return str(name)
 
 
 def _filled(array: pa.Array | None, values: list[str]) -> pa.Array:
@@ -204,7 +172,7 @@ def _filled(array: pa.Array | None, values: list[str]) -> pa.Array:
 
 
 def _conformed(array: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
-    return pa.nulls(rows, kind) if array is None else _cast(array, kind)
+    return pa.nulls(rows, kind) if array is None else cast(array, kind)
 
 
 def _pieces(data: pa.RecordBatch, limit: int) -> Iterator[tuple[int, int]]:

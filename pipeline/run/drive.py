@@ -25,17 +25,20 @@ from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
 from pipeline.run.phase import ENOUGH, Phase
-from pipeline.run.plan import RunPlan, preload_of
+from pipeline.run.plan import RunPlan, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
 from pipeline.run.standing import Looked, Standing
+from pipeline.run.status import StatusBoard
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
-from pipeline.worker.task import Applied, Observer, PassWork
+from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
+
+IN_PIECE = (1 << PIECE_BITS) - 1
 
 
 def execute(
@@ -71,9 +74,23 @@ def execute(
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
             if executor is None:
-                executor = stack.enter_context(kept_workers(workers, preload_of(plan.recipe.stages)))
-            run = _Run(plan, out, workers, progress or Silent(), state, retry_failed, executor, beside or {})
+                stages = plan.recipe.stages
+                executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
+            board = stack.enter_context(_told(progress or Silent(), out))
+            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
+
+
+@contextlib.contextmanager
+def _told(progress: Progress, out: Folder) -> Iterator[StatusBoard]:
+    """Yield `progress`, passed on and written down in `out` for whoever asks from elsewhere."""
+    board = StatusBoard(progress, out, EDITION)
+    try:
+        yield board
+    except BaseException as error:
+        board.close(error)
+        raise
+    board.close(None)
 
 
 @dataclass
@@ -89,6 +106,7 @@ class _Run:
     executor: Executor
     beside: Mapping[str, str]
     looks_only: bool = False
+    at: int = 1  # the pass that is being made; behind the last: publishing
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
     looked: dict[str, Looked] = field(default_factory=dict)
@@ -96,10 +114,13 @@ class _Run:
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
         self._note()
+        for note in self.plan.notes:
+            self.progress.note(note)
         standing: Standing | None = None
         looked: list[Looked] = []
         chain = self._start()
         for step in self.plan.passes:
+            self.at = step.number
             decided = self._decisions(step, looked, standing)
             applied = _all_applied(step, looked, decided)
             if standing is not None and not applied and not step.observes:
@@ -109,6 +130,7 @@ class _Run:
             bring_back(self.out, folder)
             standing, looked = self._pass(step, folder, applied, decided, standing)
         assert standing is not None
+        self.at = len(self.plan.passes) + 1
         summary = summarise(self.plan, self.reports)
         finished = Finished(self.plan, self.out, summary, standing, self.decided, self.looked, chain)
         return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, self.beside)
@@ -259,6 +281,7 @@ class _Run:
             memory_bytes=limits.memory_bytes,
             text_characters=self.plan.recipe.ledger.text_characters,
             failed_share=limits.failed_share,
+            signals=self.plan.recipe.output.signals and makes and any(a.stage.measures for a in applied),
         )
 
     def _look(self, observer: Observer, seen: Records[Look], after: Standing, report: PassReport) -> Looked:
@@ -321,10 +344,15 @@ class _Run:
     ) -> Iterator[Result]:
         """Yield the results of `tasks` on the run's workers; the first that failed for good ends the run."""
 
+        board = self.progress if isinstance(self.progress, StatusBoard) else None
+
         def look(at: Any) -> None:
-            self.progress.look(sum(max(0, n) for n in at.values()))
+            if board is not None:
+                board.spots(at)
+            self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0))
 
         limits = self.plan.recipe.limits
+        stages = self.plan.stages_of(self.at)
         documents = revise_task is not no_revision
         results = self.executor(
             function,
@@ -338,10 +366,13 @@ class _Run:
             ),
             revise=revise_task,
             on_look=look,
-            preload=preload_of(self.plan.recipe.stages),
+            preload=preload_of(stages),
+            loads=loads_of(stages),
         )
         with contextlib.closing(results):  # type: ignore[type-var]
             for result in results:
+                if board is not None:
+                    board.ended(result)
                 if result.error is not None:
                     raise result.error
                 yield result

@@ -11,19 +11,47 @@ import itertools
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.readers import InputFile, Split
 from pipeline.stage import digest_of
 from pipeline.storage import Folder, digest_file, head_input
 from pipeline.worker.read import changed_at
+from pipeline.worker.task import State
 
 FILE = "inputs.json"
 READ_AHEAD = 4
-"""Files whose content is read before their turn has come."""
+"""Files on this machine whose content is read before their turn has come."""
+ASKED_AT_ONCE = 32
+"""Files elsewhere that are asked about at the same time: an answer takes long, and costs nothing to wait for."""
+T = TypeVar("T")
+
+
+def of_each(files: Sequence[InputFile], ask: Callable[[InputFile], T]) -> Iterator[T]:
+    """Yield what `ask` returns of each file, in order; those elsewhere are asked about many at a time."""
+    if not any("://" in file.path for file in files):
+        yield from map(ask, files)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        try:
+            for file in files:
+                waiting.append(pool.submit(ask, file))
+                if len(waiting) > 2 * ASKED_AT_ONCE:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def sizes_of(files: Sequence[InputFile]) -> dict[str, int]:
+    """Return the bytes of each file by its name."""
+    return dict(zip((f.name for f in files), of_each(files, lambda f: head_input(f.path).size), strict=True))
 
 
 @dataclass
@@ -60,7 +88,7 @@ class InputMarks:
             self.changed = True
         return str(self.known[file.name][2])
 
-    def state(self, file: InputFile) -> tuple[int, int] | None:
+    def state(self, file: InputFile) -> State:
         """Return size and time of change that `file` had when its content was read; None for one elsewhere."""
         known = self.known.get(file.name)
         return None if known is None or "://" in file.path else (known[0], known[1])
@@ -78,11 +106,11 @@ class InputMarks:
 
 @dataclass(frozen=True)
 class NamedSplit:
-    """A split, the name of what it makes, and the state of its file when its content was read."""
+    """A split, the name of what it makes, and the state of each of its files when its content was read."""
 
     name: str
     split: Split
-    changed: tuple[int, int] | None
+    changed: tuple[State, ...]
 
 
 def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSplit]:
@@ -90,26 +118,38 @@ def named_splits(splits: Sequence[Split], marks: InputMarks) -> Iterator[NamedSp
 
     A few files ahead are read in threads, so that naming does not hold up whoever works on the splits.
     """
-    groups = [(file, list(pieces)) for file, pieces in itertools.groupby(splits, key=lambda split: split.file)]
+    groups = [list(group) for _, group in itertools.groupby(splits, key=lambda split: (split.file, split.more))]
     seen: Counter[str] = Counter()
-    ahead: deque[Future[str]] = deque()
+    ahead: deque[Future[list[str]]] = deque()
     submitted = 0
-    with ThreadPoolExecutor(2) as pool:
-        for number, (file, pieces) in enumerate(groups):
-            while submitted < min(len(groups), number + 1 + READ_AHEAD):
-                ahead.append(pool.submit(marks.mark, groups[submitted][0]))
+    elsewhere = any("://" in group[0].file.path for group in groups)
+    with ThreadPoolExecutor(ASKED_AT_ONCE if elsewhere else 2) as pool:
+        for number, group in enumerate(groups):
+            while submitted < min(len(groups), number + 1 + (ASKED_AT_ONCE if elsewhere else READ_AHEAD)):
+                ahead.append(pool.submit(_marks, groups[submitted][0], marks))
                 submitted += 1
-            mark = ahead.popleft().result()
-            for split in pieces:
-                name = _name(split, mark)
+            found = ahead.popleft().result()
+            for split in group:
+                name = _name(split, found)
                 again = seen[name]  # the same file named twice is read twice
                 seen[name] += 1
-                yield NamedSplit(f"{name}-{again}" if again else name, split, marks.state(file))
+                states = tuple(marks.state(piece.file) for piece in split.pieces)
+                yield NamedSplit(f"{name}-{again}" if again else name, split, states)
 
 
-def _name(split: Split, mark: str) -> str:
+def _marks(split: Split, marks: InputMarks) -> list[str]:
+    return [marks.mark(piece.file) for piece in split.pieces]
+
+
+def _name(split: Split, marks: Sequence[str]) -> str:
     file = split.file
-    columns = [list(pair) for pair in file.columns]
-    key = digest_of([file.name, file.source, columns, split.format, split.start, split.end, mark])[:12]
+    what = [_identity(piece, mark) for piece, mark in zip(split.pieces, marks, strict=True)]
+    key = digest_of(what if split.more else what[0])[:12]
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file.name.rsplit("/", 1)[-1].split(".")[0])[:40].strip("-")
     return f"part-{stem or 'input'}-{key}"
+
+
+def _identity(split: Split, mark: str) -> list[Any]:
+    file = split.file
+    columns = [list(pair) for pair in file.columns]
+    return [file.name, file.source, columns, split.format, split.start, split.end, mark]

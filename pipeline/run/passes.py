@@ -49,7 +49,7 @@ def plan_passes(stages: Sequence[Stage], schema: pa.Schema) -> list[Pass]:
     Raises:
         RecipeError: a stage needs a column, or a product, that nothing before it provides.
     """
-    labels = stage_labels([stage.label for stage in stages])
+    labels = stage_labels([stage.counted_as for stage in stages])
     _check_products(stages)
     passes: list[Pass] = []
     decides: tuple[tuple[str, CorpusStage], ...] = ()

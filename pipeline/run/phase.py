@@ -138,7 +138,7 @@ class Phase:
         if brief is None or brief.source != source:
             return None
         files = [f"{name}.parquet"] * brief.texts + [f"rows/{name}.parquet"] * brief.selected
-        files += [f"ledger/{name}.parquet"] * bool(brief.ledger)
+        files += [f"ledger/{name}.parquet"] * bool(brief.ledger) + [f"signals/{name}.parquet"] * self.work.signals
         if not all(file in self.there for file in files) or (self.run_.retry_failed and brief.failed):
             return None
         return brief

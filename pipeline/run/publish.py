@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,10 +24,12 @@ from pipeline.run.folder import EDITION, MANIFEST, Manifest, Published, Unfinish
 from pipeline.run.inputs import InputMarks
 from pipeline.run.plan import RunPlan
 from pipeline.run.progress import Progress
+from pipeline.run.signals import signal_files
 from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of, installed_version
 from pipeline.storage import Folder
 from pipeline.worker.gather import GatherTask, gather
+from pipeline.worker.gather_signals import gather_signals
 
 NEXT = ".next"
 FILE_FORMAT = 1
@@ -135,6 +137,7 @@ def publish(
             finished.summary, finished.unchanged = stored, True
             return finished
     _gather_corpus(finished, publication, run, progress, beside)
+    _gather_signals(finished, publication, run, state.passes)
     publication.put("recipe.toml", tomli_w.dumps(dict(plan.recipe.resolved)).encode())
     publication.put_json("summary.json", finished.summary.as_dict())
     if finish is not None:
@@ -181,20 +184,45 @@ def _gather_corpus(
     beside: Mapping[str, str],
 ) -> None:
     """Make the files of ``data/``, and of the folders beside it, that do not stand."""
+    files = ((task, made_from, f"{DATA}/{task.file}") for task, made_from in _files(finished, publication.out, beside))
+    _make(publication, run, gather, files, progress)
+
+
+def _gather_signals(
+    finished: Finished, publication: Publication, run: Callable[..., Iterator[Result]], passes: list[dict[str, Any]]
+) -> None:
+    """Make the files of ``signals/`` that do not stand."""
+    if not finished.plan.recipe.output.signals:
+        return
+    outcome = [finished.summary.dropped, finished.summary.failed_by]
+    out = publication.out
+    tasks = signal_files(out, out / NEXT, passes, finished.standing.names, outcome)
+    _make(publication, run, gather_signals, ((task, made_from, task.file) for task, made_from in tasks))
+
+
+def _make(
+    publication: Publication,
+    run: Callable[..., Iterator[Result]],
+    function: Callable[[Any], list[dict[str, Any]]],
+    files: Iterable[tuple[Any, str, str]],
+    progress: Progress | None = None,
+) -> None:
+    """Publish what `function` makes of each (task, what stands for its content, begin of its files' names), or what stands."""
     sources: dict[str, str] = {}
-    tasks: list[tuple[str, GatherTask]] = []
-    for task, made_from in _files(finished, publication.out, beside):
+    tasks: list[tuple[str, Any]] = []
+    for task, made_from, name in files:
         standing = publication.stands(made_from)
-        if standing and standing[0].startswith(f"{DATA}/{task.file}") and publication.before is not None:
+        if standing and standing[0].startswith(name) and publication.before is not None:
             publication.files.update({name: publication.before.files[name] for name in standing})
         else:
             sources[task.file] = made_from
             tasks.append((task.file, task))
-    for result in run(gather, tasks):
+    for result in run(function, tasks):
         for made in result.value:
             about = Published(made["bytes"], made["sha256"], sources[result.key])
             publication.files[made["name"]] = about
-            progress.shard(None)
+            if progress is not None:
+                progress.shard(None)
 
 
 def _files(finished: Finished, out: Folder, beside: Mapping[str, str]) -> Iterator[tuple[GatherTask, str]]:

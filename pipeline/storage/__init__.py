@@ -7,7 +7,8 @@ store publishes an upload when it is complete (`objects.py`).
 from pipeline.storage.folder import Folder, Missing, digest_file, head_input, open_input
 from pipeline.storage.leases import Lease, lease
 from pipeline.storage.local import Head
-from pipeline.storage.tables import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
+from pipeline.storage.remote import expand, local_copy, reach
+from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 
 __all__ = [
     "ROW_GROUP_BYTES",
@@ -16,10 +17,14 @@ __all__ = [
     "Lease",
     "Missing",
     "digest_file",
+    "encode_numbers",
     "encode_table",
+    "expand",
     "head_input",
     "lease",
+    "local_copy",
     "open_input",
+    "reach",
     "shard_writer",
     "write_bounded",
 ]

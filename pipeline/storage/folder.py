@@ -21,6 +21,9 @@ from pipeline.storage.tables import encode_table
 
 LEASE = ".lease"
 AHEAD = 1 << 20
+INPUT_AHEAD = 256 << 10
+"""Bytes that the first request to an object store fetches: of a file of ours, which is read whole, and of an input, of which
+perhaps only the format is asked."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ class Folder:
                 raise self._torn(name, error) from error
 
     def open(self, name: str, ahead: int = AHEAD) -> BinaryIO:
-        """Return file `name` as a seekable binary file; `ahead`: bytes that one request to an object store fetches."""
+        """Return file `name` as a seekable binary file; `ahead`: bytes that the first request to an object store fetches."""
         with self._reads(name):
             return files_of(self.url).open(name, ahead)
 
@@ -233,11 +236,11 @@ def _said(error: BaseException) -> str:
     return " ".join(said.split())[:300] or type(error).__name__
 
 
-def open_input(path: str, ahead: int = AHEAD) -> BinaryIO:
+def open_input(path: str, ahead: int = INPUT_AHEAD) -> BinaryIO:
     """Return an input file, on this machine or in an object store, as a seekable binary file.
 
     Args:
-        ahead: bytes that one request to an object store fetches.
+        ahead: bytes that the first request to an object store fetches.
     Raises:
         InputError: the file is missing or may not be read.
     """

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pipeline.errors import StorageError, UserError
 from pipeline.storage.folder import LEASE, Folder, files_of
 from pipeline.storage.local import LocalFiles
-from pipeline.storage.objects import Changed, Objects
+from pipeline.storage.objects import Changed, Objects, hastily
 
 LEASE_SECONDS = float(os.environ.get("TOKENMILL_LEASE_SECONDS", "60"))
 """After so long without a sign of life a lease in an object store is free. Clocks may differ by a quarter of it."""
@@ -72,7 +72,8 @@ def _locked(folder: Folder, files: LocalFiles) -> Iterator[Lease]:
 def _leased(folder: Folder, files: Objects) -> Iterator[Lease]:
     held = Lease(folder)
     content = {"owner": uuid.uuid4().hex, "host": socket.gethostname(), "process": os.getpid()}
-    tag = _acquire(folder, files, content)
+    with hastily():
+        tag = _acquire(folder, files, content)
     thread = threading.Thread(target=_renew, args=(held, files, content, tag), name="lease", daemon=True)
     thread.start()
     try:

@@ -32,6 +32,7 @@ def apply_stage(stage: MapStage, batch: Batch, *, careful: bool = False) -> Outc
                 raise
     kept: list[Batch] = []
     removed: list[Removal] = []
+    signals = np.full((len(batch), len(stage.measures)), np.nan) if stage.measures else None
     for row in range(len(batch)):
         guard.working_on(int(batch.numbers[row]))
         single = batch.select([row])
@@ -43,8 +44,10 @@ def apply_stage(stage: MapStage, batch: Batch, *, careful: bool = False) -> Outc
             removed.append(failure(row, error))
             continue
         kept.append(outcome.kept)
+        if signals is not None and outcome.signals is not None:
+            signals[row] = outcome.signals[0]
         removed.extend(replace(removal, row=row) for removal in outcome.removed)
-    return Outcome(_joined(kept) if kept else stage.apply(batch.select([])).kept, removed)
+    return Outcome(_joined(kept) if kept else stage.apply(batch.select([])).kept, removed, signals)
 
 
 def checked(stage: MapStage, given: Batch, outcome: Outcome) -> Outcome:
@@ -59,7 +62,7 @@ def checked(stage: MapStage, given: Batch, outcome: Outcome) -> Outcome:
     )
     if wrong:
         raise AccountingError(
-            f"stage {stage.label} lost documents, doubled or reordered them: given {len(given)}, kept {len(outcome.kept)}, "
+            f"stage {stage.counted_as} lost documents, doubled or reordered them: given {len(given)}, kept {len(outcome.kept)}, "
             f"removed {len(gone)}"
         )
     return outcome

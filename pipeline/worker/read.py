@@ -11,10 +11,13 @@ import pyarrow.parquet as pq
 
 from pipeline.documents import Batch
 from pipeline.errors import InputError
-from pipeline.readers import Item, Mark, ReadOptions, read_split
+from pipeline.readers import Item, Mark, ReadOptions, Split, read_split
 from pipeline.storage import Folder
 from pipeline.tally import READ
-from pipeline.worker.task import ShardTask, Stand
+from pipeline.worker.task import PIECE_BITS, ShardTask, Stand, State
+
+SHARD_AHEAD = 32 << 20
+"""Bytes that the first request to an object store fetches of a shard: most are read by one."""
 
 
 def read_task(task: ShardTask) -> Iterator[Item]:
@@ -27,27 +30,28 @@ def read_task(task: ShardTask) -> Iterator[Item]:
         return
     # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
     skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
-    options = ReadOptions(task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes)
     passed = task.first == 0
-    for item in read_split(task.split, options):
-        if passed:
-            yield item
-        elif isinstance(item, Mark) and item.number >= task.first:
-            passed = True
-    unchanged(task)
+    for number, piece in enumerate(task.split.pieces):
+        if number < task.first >> PIECE_BITS:
+            continue
+        options = ReadOptions(
+            task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes, number << PIECE_BITS
+        )
+        for item in read_split(piece, options):
+            if passed:
+                yield item
+            elif isinstance(item, Mark) and item.number >= task.first:
+                passed = True
+        unchanged(piece, task.changed[number] if task.changed else None)
 
 
-def unchanged(task: ShardTask) -> None:
+def unchanged(split: Split, state: State) -> None:
     """Raise InputError if the input is no longer the file that the run was planned on."""
-    split = task.split
-    if split is None or task.changed is None:
-        return
-    now = changed_at(split.file.path)
-    if now != task.changed:
+    if state is not None and changed_at(split.file.path) != state:
         raise InputError(f"{split.file.name} was changed while it was read; let it be written whole, then run again")
 
 
-def changed_at(path: str) -> tuple[int, int] | None:
+def changed_at(path: str) -> State:
     """Return size and time of change (ns) of a file on this machine; None for one elsewhere."""
     if "://" in path:
         return None
@@ -71,7 +75,7 @@ def rows_table(rows: np.ndarray) -> pa.Table:
 def read_stand(stand: Stand, name: str, batch_bytes: int) -> Iterator[Batch]:
     """Yield what is left of shard `name` as batches of at most about `batch_bytes`, numbered by row."""
     left = None if stand.rows is None else rows_left(stand.rows, name)
-    with stand.texts.open(f"{name}.parquet") as file:
+    with stand.texts.open(f"{name}.parquet", SHARD_AHEAD) as file:
         parquet = pq.ParquetFile(file)
         sizes = [parquet.metadata.row_group(g) for g in range(parquet.num_row_groups)]
         per_row = max((g.total_byte_size // max(1, g.num_rows) for g in sizes), default=1)

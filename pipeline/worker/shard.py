@@ -23,12 +23,14 @@ from pipeline.errors import EnvironmentFault, UserError
 from pipeline.guard import NOTHING, guard
 from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
-from pipeline.stage import Removal, Stage, digest_of
-from pipeline.storage import ROW_GROUP_BYTES, encode_table, shard_writer, write_bounded
+from pipeline.stage import Removal, digest_of
+from pipeline.storage import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 from pipeline.tally import READ, StageTally, Tally, too_many
 from pipeline.worker.isolate import apply_stage
+from pipeline.worker.loading import load_once
 from pipeline.worker.looker import Looker
 from pipeline.worker.read import read_task, rows_table
+from pipeline.worker.signals import SignalBuilder
 from pipeline.worker.task import Applied, ShardTask, sha_of
 
 READ_BYTES = 1 << 29
@@ -51,9 +53,9 @@ class Made:
 def run_shard_task(task: ShardTask) -> list[Made]:
     """Do `task` and return what it made, shard by shard."""
     for applied in task.work.stages:
-        _load(applied.label, applied.stage)
+        load_once(applied.label, applied.stage)
     for observer in task.work.observers:
-        _load(observer.label, observer.stage)
+        load_once(observer.label, observer.stage)
     _check_memory(task.work.memory_bytes)
     made: list[Made] = []
     failed = read = 0
@@ -84,20 +86,6 @@ def _check_memory(limit: int) -> None:
 
 
 _loaded_memory: list[int] = []
-_loaded: set[str] = set()
-
-
-def _load(label: str, stage: Stage) -> None:
-    """Let `stage` load what it needs, once in this process."""
-    if repr(stage) in _loaded:
-        return
-    try:
-        stage.load()
-        _loaded.add(repr(stage))
-    except Exception as error:
-        if isinstance(error, UserError):
-            raise
-        raise EnvironmentFault(f"stage {label} cannot load what it needs: {type(error).__name__}: {error}") from error
 
 
 def _shards(task: ShardTask) -> Iterator[ShardMaker]:
@@ -154,6 +142,7 @@ class ShardMaker:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows: list[np.ndarray] = []
+        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), careful=task.careful)
         self.lookers = [Looker(observer, task) for observer in self.work.observers]
 
     @property
@@ -171,18 +160,17 @@ class ShardMaker:
 
     def fault(self, fault: Fault) -> None:
         """Count a record that could not be read, or a document that killed a worker before."""
-        split = self.task.split
-        assert split is not None
+        file = self.task.piece(fault.number).file
         self.tally.read += 1
         self.tally.count("failed", READ, fault.rule)
         self.ledger.add(
             id=fault.id,
             url=fault.url,
-            source=split.file.source,
+            source=file.source,
             stage=READ,
             rule=fault.rule,
             kind="failed",
-            detail=f"{split.file.name}@{fault.offset}: {fault.detail}",
+            detail=f"{file.name}@{fault.offset}: {fault.detail}",
             text=self.ledger.excerpt(fault.text),
         )
 
@@ -192,11 +180,13 @@ class ShardMaker:
         self.tally.read += len(batch)
         self.tally.bytes_in += _bytes_of(batch.data, "text") + _bytes_of(batch.data, "raw")
         batch = self._without_skipped(batch)
+        self._signals.begin(batch)
         for index, applied in enumerate(self.work.stages):
             guard.stage = index
             batch = self._apply(index, applied, batch)
         guard.stage = NOTHING
         kept = batch.replaced(_conform(batch.data, self.work.schema_out))
+        self._signals.end(kept, self.tally.kept if self.work.writes else None)
         self._observe(kept)
         guard.idle()
         self.tally.kept += len(kept)
@@ -224,8 +214,9 @@ class ShardMaker:
         count, cpu = self.tally.stages[index], time.process_time()
         batch.folder = applied.folder
         outcome = apply_stage(applied.stage, batch, careful=self.task.careful)
-        count.cpu_seconds += time.process_time() - cpu
         self._remove(applied.label, batch, outcome.removed)
+        self._signals.took(index, batch, outcome, self.ledger)
+        count.cpu_seconds += time.process_time() - cpu
         # a document that fails in a stage was given to it but is neither dropped nor handed on
         count.documents_in += len(batch)
         count.documents_out += len(outcome.kept)
@@ -264,6 +255,10 @@ class ShardMaker:
         if self.ledger.rows:
             lines = encode_table(self.ledger.table())
             self.work.target.put(f"ledger/{self.name}.parquet", lines)
+            written += len(lines)
+        if self._signals.measures:
+            lines = encode_numbers(self._signals.table())
+            self.work.target.put(f"signals/{self.name}.parquet", lines)
             written += len(lines)
         self.tally.cpu_seconds = time.process_time() - self._cpu - sum(looker.cpu for looker in self.lookers)
         self.tally.seconds = time.perf_counter() - self._started

@@ -16,6 +16,10 @@ from pipeline.stage import MapStage
 from pipeline.storage import Folder
 from pipeline.tally import READ
 
+State = tuple[int, int] | None
+"""Size and time of change (ns) of a file on this machine; None for one elsewhere."""
+PIECE_BITS = 32
+"""A document of the input has the number ``piece << PIECE_BITS | number in the piece``; see `Split.pieces`."""
 Skips = tuple[tuple[int, str, str, str], ...]  # (document number, stage, rule, detail)
 
 
@@ -52,6 +56,7 @@ class PassWork:
         writes: the texts are written anew; else only which rows are left.
         shards: the corpus that decisions applied here speak of.
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
+        signals: what stages measure is written down.
         failed_share: a task in which more than this share fails ends the run.
     """
 
@@ -68,6 +73,7 @@ class PassWork:
     memory_bytes: int
     text_characters: int
     failed_share: float
+    signals: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -99,7 +105,7 @@ class ShardTask:
     Attributes:
         name: of the shard's files; of a split, without the number of its part.
         number: of the shard in the corpus, for decisions.
-        split, changed: what to read in the first pass, and size and time of change it had when it was planned.
+        split, changed: what to read in the first pass, and the state of each of its files when it was planned.
         stand: what to read in later passes.
         first, part: document and part of the split to begin with.
         skips: documents that killed a worker, with the stage, rule and detail to fail them by.
@@ -111,7 +117,7 @@ class ShardTask:
     name: str
     number: int
     split: Split | None = None
-    changed: tuple[int, int] | None = None
+    changed: tuple[State, ...] = ()
     stand: Stand | None = None
     first: int = 0
     part: int = 0
@@ -124,7 +130,14 @@ class ShardTask:
         """Where the documents come from, for messages."""
         if self.split is None:
             return f"shard {self.name}"
+        if self.split.more:
+            return f"{self.split.file.name} and {len(self.split.more)} files behind it"
         return f"{self.split.file.name} [{self.split.start}:{self.split.end}]"
+
+    def piece(self, number: int) -> Split:
+        """Return the piece of the split that document `number` comes from."""
+        assert self.split is not None
+        return self.split.pieces[number >> PIECE_BITS]
 
 
 def revise(task: ShardTask, death: Death) -> ShardTask | None:

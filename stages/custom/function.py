@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import pathlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 
 from pipeline.documents import Document
 from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
+from pipeline.storage import local_copy
 
 Rule = Callable[[Document], Any]
 
@@ -46,16 +46,16 @@ class FunctionStage(DocumentStage):
     """Answers True or None to keep the document, False to drop it, a text to replace its own, or Keep or Drop."""
 
     @property
-    def label(self) -> str:
+    def counted_as(self) -> str:
         return _name(self.function)
 
     def identity(self) -> dict[str, Any]:
         """What tells it from another: its source, or its compiled code where there is no source."""
-        return {"stage": self.label, "only": list(self.only), "source": source_digest(self.function)}
+        return {"stage": self.counted_as, "only": list(self.only), "source": source_digest(self.function)}
 
     def judge(self, document: Document) -> Verdict:
         """Return what the function answers."""
-        return verdict_of(self.function(document), self.label)
+        return verdict_of(self.function(document), self.counted_as)
 
 
 def source_digest(function: Rule) -> str:
@@ -103,7 +103,7 @@ class PythonStage(DocumentStage):
 
     def resources(self) -> Mapping[str, str]:
         """The SHA-256 of the file."""
-        return {"file": hashlib.sha256(pathlib.Path(self.file[0]).read_bytes()).hexdigest()}
+        return {"file": hashlib.sha256(local_copy(self.file[0]).read_bytes()).hexdigest()}
 
     def load(self) -> None:
         """Run the file, once in each worker."""
@@ -117,7 +117,7 @@ class PythonStage(DocumentStage):
 @lru_cache(maxsize=16)
 def _function(path: str, name: str) -> Rule:
     """Return function `name` of the Python file at `path`, which is run under a name that nobody can import."""
-    source = pathlib.Path(path).read_text("utf-8-sig")
+    source = local_copy(path).read_text("utf-8-sig")
     module = types.ModuleType("recipe_code")
     module.__file__ = path
     try:

@@ -43,7 +43,7 @@ class Decontaminate(MapStage):
     path_fields: ClassVar[tuple[str, ...]] = ("evals",)
     version: ClassVar[int] = 2
     evals: tuple[str, ...] = ()
-    """Evaluation sets: .jsonl, .json, .csv, .tsv or .parquet, also as .gz or .zst. One item a line or row."""
+    """Evaluation sets: .jsonl, .json, .csv, .tsv, .parquet or .arrow, also as .gz, .zst, .bz2 or .xz. An item a line or row."""
     fields: tuple[str, ...] = ()
     """Keys whose texts are indexed; a dot leads into a nested one. Empty: every text of an item."""
     ngram: int = 13
@@ -86,10 +86,9 @@ class Decontaminate(MapStage):
             )
 
     def notes(self) -> list[str]:
-        """Return, for each evaluation set, how many of its items are looked for."""
+        """Return, for each evaluation set, how many items it has, are looked for, and are too short for that."""
         return [
-            f"{counts.name}: {counts.found:,} of {counts.items:,} items are looked for"
-            + (f"; {counts.short:,} are too short" if counts.short else "")
+            f"{counts.name}: {counts.items:,} items found, {counts.found:,} of them looked for, {counts.short:,} too short"
             for counts in self.index.sets
         ]
 

@@ -1,9 +1,8 @@
-"""Evaluation sets read as items with named texts: JSON Lines, JSON, CSV, TSV and Parquet, plain, gzip or zstd."""
+"""Evaluation sets read as items with named texts: JSON Lines, JSON, CSV, TSV, Parquet and Arrow, plain or packed."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import pathlib
@@ -13,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zstandard
+from pyarrow import ipc
 
 from pipeline.errors import InputError
+from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
 from pipeline.storage import open_input
 from stages.decontamination import delimited, json_shapes
 
@@ -56,7 +56,9 @@ def read_items(path: str, fields: tuple[str, ...] = ()) -> Iterator[Item]:
         yield Item(name, texts)
 
 
-_ENDINGS = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".gz", ".zst"}
+_PACKED = (".gz", ".zst", ".lz4", ".bz2", ".xz")
+_TABLES = (".arrow", ".feather")
+_ENDINGS = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", *_TABLES, *_PACKED}
 
 
 def _is_below(key: str, name: str) -> bool:
@@ -78,35 +80,37 @@ def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _records(path: str) -> Iterator[Any]:
-    kind = next((s for s in reversed(pathlib.PurePath(path.lower()).suffixes) if s not in (".gz", ".zst")), "")
+    kind = next((s for s in reversed(pathlib.PurePath(path.lower()).suffixes) if s not in _PACKED), "")
     try:
         with open_input(path) as raw:
             if kind == ".parquet":
                 for batch in pq.ParquetFile(raw).iter_batches(batch_size=1000):
                     yield from batch.to_pylist()
-                return
-            text = io.TextIOWrapper(io.BufferedReader(_unpacked(raw, path)), "utf-8-sig", newline="")  # type: ignore[type-var]
-            yield from _parsed(text, kind, path)
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowException, zstandard.ZstdError) as error:
+            elif kind in _TABLES:
+                for batch in _record_batches(raw):
+                    yield from batch.to_pylist()
+            else:
+                yield from _parsed(io.TextIOWrapper(io.BytesIO(_unpacked(raw)), "utf-8-sig", newline=""), kind, path)
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
         raise InputError(f"cannot read {path} to its end: {' '.join(str(error).split())[:200]}") from error
 
 
-def _unpacked(raw: Any, path: str) -> Any:
-    if path.lower().endswith(".gz"):
-        return gzip.GzipFile(fileobj=raw)
-    if path.lower().endswith(".zst"):
-        return io.BytesIO(b"".join(_zstd_frames(raw.read())))
-    return raw
+def _record_batches(raw: Any) -> Iterator[pa.RecordBatch]:
+    whole = raw.read(6) == b"ARROW1"
+    raw.seek(0)
+    reader = ipc.open_file(raw) if whole else ipc.open_stream(raw)
+    return (reader.get_batch(n) for n in range(reader.num_record_batches)) if whole else iter(reader)
 
 
-def _zstd_frames(data: bytes) -> Iterator[bytes]:
-    """Yield the content of each frame; zstandard's own reader takes a cut one for the end."""
-    while data:
-        frame = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-        yield frame.decompress(data)
-        if not frame.eof:
-            raise EOFError("the zstd frame is cut short")
-        data = frame.unused_data
+def _unpacked(raw: Any) -> bytes:
+    """Return what the file holds: unpacked by its first bytes, UTF-16 and UTF-32 as UTF-8."""
+    packing = packing_of(raw.read(16))
+    wide = wide_of(first_bytes(raw, packing, 1 << 16))
+    feed = open_packed(raw, ".".join(part for part in (packing, wide) if part))
+    data = b"".join(iter(feed.read, b""))
+    if feed.damage:
+        raise EOFError(feed.damage)
+    return data
 
 
 def _parsed(text: io.TextIOWrapper, kind: str, path: str) -> Iterator[Any]:
@@ -115,7 +119,7 @@ def _parsed(text: io.TextIOWrapper, kind: str, path: str) -> Iterator[Any]:
         return
     if kind not in ("", ".jsonl", ".ndjson", ".json", ".txt"):
         raise InputError(
-            f"{path}: an evaluation set is .jsonl, .json, .csv, .tsv or .parquet, perhaps with .gz or .zst"
+            f"{path}: an evaluation set is .jsonl, .json, .csv, .tsv, .parquet or .arrow, perhaps with .gz, .zst, .bz2 or .xz"
         )
     first, number = True, 0
     for number, line in enumerate(text, 1):

@@ -64,7 +64,7 @@ class ExactDedup(CorpusStage):
             drops = _find_and_write(observations, tasks, work)
         else:
             (drops,) = tasks.map("search", _alone, [(observations, work)])
-        return DropPositions.of(self.label, drops, work)
+        return DropPositions.of(self.counted_as, drops, work)
 
 
 def _alone(item: tuple[Observations, Folder]) -> list[dict[str, Any] | None]:

@@ -37,6 +37,7 @@ class MinHashDedup(CorpusStage):
 
     name: ClassVar[str] = "minhash_dedup"
     published: ClassVar[str] = "Broder 1997; bands and rows of FineWeb, arXiv:2406.17557"
+    shares_load: ClassVar[bool] = True
     version: ClassVar[int] = 2
     ngram: int = 5
     """Words in a shingle."""
@@ -68,8 +69,8 @@ class MinHashDedup(CorpusStage):
         return unicode_version()
 
     def load(self) -> None:
-        """Build the table of characters."""
-        fold_table()
+        """Build the table of characters and load the kernels."""
+        self.observe(Batch.of(["the first document"]))
 
     def observation_identity(self) -> dict[str, Any]:
         """All parameters but the threshold, which only `decide` looks at."""
@@ -105,10 +106,10 @@ class MinHashDedup(CorpusStage):
         """Find texts that repeat, then buckets, compare what shares one, and drop what resembles a kept document."""
         search = Search("near_duplicate", self.ngram, self.bands, self.threshold, observations, corpus, work)
         drops, unsure = remove_alike(search, tasks)
-        write_notes(work, self.notes(unsure))
-        return DropPositions.of(self.label, drops, work)
+        write_notes(work, self._decision_notes(unsure))
+        return DropPositions.of(self.counted_as, drops, work)
 
-    def notes(self, unsure: int) -> list[str]:
+    def _decision_notes(self, unsure: int) -> list[str]:
         """Return what the user should hear.
 
         Args:

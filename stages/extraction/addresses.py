@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
-import pathlib
 from urllib.parse import urlsplit
+
+from pipeline.storage import local_copy
 
 
 class AddressFault(ValueError):
@@ -55,11 +56,11 @@ def listed_as(url: str, entries: frozenset[str]) -> str | None:
 
 def digest(path: str) -> str:
     """Return the SHA-256 of a file's bytes."""
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(local_copy(path).read_bytes()).hexdigest()
 
 
 def _text(path: str) -> str:
-    data = pathlib.Path(path).read_bytes()
+    data = local_copy(path).read_bytes()
     try:
         return (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:

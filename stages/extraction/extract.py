@@ -26,6 +26,7 @@ from stages.extraction.source import scrub, shallow, stand_ins, with_stand_ins
 
 _CONTROL = {c: None for c in [*range(9), *range(14, 32), *range(127, 160), 0xFFFE, 0xFFFF]} | {11: " ", 12: " "}
 _ANY_CONTROL = re.compile("[" + "".join(map(re.escape, map(chr, _CONTROL))) + "]")
+_DAMAGE = re.compile("[\x80-\x84\x86-\x9f\ufffd]")
 _TEXTUAL = re.compile(r"text/|xml|empty|.*(?:json|javascript|ecmascript|[/+]xml)$")
 
 
@@ -40,7 +41,8 @@ class Extract(DocumentStage):
 
     name: ClassVar[str] = "extract"
     published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018); rules of our own"
-    version: ClassVar[int] = 2
+    shares_load: ClassVar[bool] = True
+    version: ClassVar[int] = 3
     costly: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("trafilatura", "jusText", "lxml", "resiliparse")
     preload: ClassVar[tuple[str, ...]] = ("lxml.html", "justext", "htmldate.core", "courlan")
@@ -66,6 +68,8 @@ class Extract(DocumentStage):
     """Pages whose elements are nested deeper are dropped (too_deep)."""
     min_characters: int = 1
     """Less text: dropped (no_text)."""
+    max_damaged: float = 1.0
+    """Pages of whose text a larger share is U+FFFD or C1 control characters are dropped (damaged)."""
     skip_addresses: tuple[str, ...] = ()
     """Files of hosts (`example.org`) and starts of addresses (`example.org/a`), whose pages are dropped (listed_address)."""
     only_languages: tuple[str, ...] = ()
@@ -74,7 +78,7 @@ class Extract(DocumentStage):
     @property
     def adds(self) -> tuple[pa.Field, ...]:
         names = ("charset", "charset_found_by", "extracted_by", *self.metadata)
-        return tuple(pa.field(name, pa.large_string()) for name in names)
+        return (*(pa.field(name, pa.large_string()) for name in names), pa.field("damaged", pa.float64()))
 
     def check(self) -> None:
         if self.fast and self.engine != "trafilatura":
@@ -85,6 +89,8 @@ class Extract(DocumentStage):
             raise StageFault("max_bytes", f"{self.max_bytes} leaves no page")
         if self.min_bytes > self.max_bytes:
             raise StageFault("min_bytes", f"{self.min_bytes} is more than max_bytes, {self.max_bytes}: no page is left")
+        if not 0 <= self.max_damaged <= 1:
+            raise StageFault("max_damaged", f"is a share from 0 to 1; got {self.max_damaged}")
         if self.max_depth < 1:
             raise StageFault("max_depth", f"{self.max_depth} leaves no page")
         for field in self.metadata:
@@ -139,6 +145,8 @@ class Extract(DocumentStage):
         text = verdict.text or ""
         if len(text) < self.min_characters:
             return Drop("no_text", len(text), self.min_characters)
+        if verdict.columns["damaged"] > self.max_damaged:
+            return Drop("damaged", verdict.columns["damaged"], self.max_damaged, f"read as {page.charset}")
         return Keep(text=text, columns={"charset": page.charset, "charset_found_by": page.found_by, **verdict.columns})
 
     def extract(self, html: str, url: str | None = None) -> str | None:
@@ -159,9 +167,10 @@ class Extract(DocumentStage):
         text, by = self._by_engine(with_stand_ins(html, letters) if letters else html, url)
         if letters:
             text = text.translate({ord(letter): joiner for joiner, letter in letters.items()})
+        damaged = 0.0 if text.isascii() else len(_DAMAGE.findall(text)) / len(text)
         if _ANY_CONTROL.search(text):
             text = text.translate(_CONTROL)
-        return Keep(text=text.strip(), columns={"extracted_by": by, **columns})
+        return Keep(text=text.strip(), columns={"extracted_by": by, **columns, "damaged": damaged})
 
     def _by_engine(self, html: str, url: str | None) -> tuple[str, str]:
         if self.engine == "resiliparse":

@@ -11,8 +11,10 @@ import importlib
 import importlib.util
 import inspect
 import logging
+import pathlib
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 NAME = "stages.extraction.own_trafilatura"
@@ -38,6 +40,17 @@ def load_copy(name: str = NAME) -> Modules:
     modules = Modules(**{part: importlib.import_module(f"{name}.{part}") for part in _MODULES.split()})
     logging.getLogger(name).setLevel(logging.CRITICAL)  # every page without text would be a line on the terminal
     return modules
+
+
+def sources_digest(packages: Iterable[str]) -> str:
+    """Return 16 hex digits for the source files of `packages`, none of which is imported."""
+    sha = hashlib.sha256()
+    for package in packages:
+        spec = importlib.util.find_spec(package)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            for file in sorted(pathlib.Path(folder).rglob("*.py")):
+                sha.update(f"{package}/{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
+    return sha.hexdigest()[:16]
 
 
 def digest(thing: Any) -> str:

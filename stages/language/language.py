@@ -32,6 +32,7 @@ class Language(DocumentStage):
     """
 
     name: ClassVar[str] = "language"
+    shares_load: ClassVar[bool] = True
     costly: ClassVar[bool] = True
     version: ClassVar[int] = 2
     published: ClassVar[str] = (
@@ -89,9 +90,10 @@ class Language(DocumentStage):
 
     def _check_labels(self) -> None:
         for language in self.keep:
-            problem = complaint(language)
-            if problem:
+            if problem := complaint(language):
                 raise StageFault("keep", problem)
+        if not self.keep:
+            return
         known = frozenset(lid176.labels()) if self.engine == "lid176" else nameable(self.engine)
         for language in self.keep:
             if language in NAMES and not members((language,)) & known:

@@ -59,7 +59,7 @@ class SampleByRate(MapStage):
     """Seed of the fractions."""
 
     @property
-    def label(self) -> str:
+    def counted_as(self) -> str:
         return self.stage
 
     def apply(self, batch: Batch) -> Outcome:
@@ -159,7 +159,7 @@ class Mix(CorpusStage):
         write_notes(work, [*notes, *_shortfalls(found, wanted)])
         rates = {source: share.rate for source, share in found.items()}
         limits = {source: share.limits for source, share in found.items() if share.limits}
-        return SampleByRate(stage=self.label, rates=rates, limits=limits, seed=self.seed)
+        return SampleByRate(stage=self.counted_as, rates=rates, limits=limits, seed=self.seed)
 
     def wanted(self, available: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
         """Return how many bytes of each source are wanted, and what the user should hear.

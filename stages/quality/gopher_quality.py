@@ -2,127 +2,226 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.documents import Document
-from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
+from pipeline.stage import StageFault
+from stages.quality import fineweb2
+from stages.quality.fineweb2 import ENGLISH_STOP_WORDS
+from stages.quality.rule_stage import Rule, RuleStage, Side, off_at
 from stages.text import kernels
-from stages.text.words import UNITS, Unit
+from stages.text.words import UNITS, whitespace_words
 
-ENGLISH_STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
+SIGNALS = (
+    "words",
+    "tokens",
+    "avg_word_length",
+    "hashes",
+    "ellipses",
+    "bullet_lines",
+    "ellipsis_lines",
+    "alpha_words",
+    "stop_words",
+    "unspaced",
+)
+"""Words that are no symbols, all words, mean (dolma: median) characters of the first, symbols per word, shares of lines, share
+of words with a letter, stop words, share of words in scripts written without spaces."""
+
+RULES: tuple[tuple[str, str, Side, str], ...] = (
+    ("gopher_short_doc", "words", "below", "min_doc_words"),
+    ("gopher_long_doc", "words", "above", "max_doc_words"),
+    ("empty", "tokens", "below", ""),
+    ("gopher_below_avg_threshold", "avg_word_length", "below", "min_avg_word_length"),
+    ("gopher_above_avg_threshold", "avg_word_length", "above", "max_avg_word_length"),
+    ("gopher_too_many_hashes", "hashes", "above", "max_symbol_word_ratio"),
+    ("gopher_too_many_ellipsis", "ellipses", "above", "max_symbol_word_ratio"),
+    ("gopher_too_many_bullets", "bullet_lines", "above", "max_bullet_lines_ratio"),
+    ("gopher_too_many_end_ellipsis", "ellipsis_lines", "above", "max_ellipsis_lines_ratio"),
+    ("gopher_below_alpha_threshold", "alpha_words", "below", "max_non_alpha_words_ratio"),
+    ("gopher_enough_stop_words", "stop_words", "below", "min_stop_words"),
+)
+"""(rule, signal, side, parameter) in the order of datatrove."""
+
+_GOPHER = {
+    "min_avg_word_length": 3.0,
+    "max_avg_word_length": 10.0,
+    "max_non_alpha_words_ratio": 0.8,
+    "stop_words": ENGLISH_STOP_WORDS,
+}
+_OF_ALPHABETS = ("min_avg_word_length", "max_avg_word_length", "min_stop_words")
+"""Rules that say nothing of scripts written without spaces, unless the language has thresholds of its own."""
+
+_NAN = math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
-class GopherQuality(DocumentStage):
+class GopherQuality(RuleStage):
     """Drop documents that are too short or long, full of symbols, bullets or ellipses, or not prose.
 
-    The rules of Gopher (arXiv:2112.11446, table A1) as datatrove 0.10.1 measures them: verdict and rule are
-    the same for every text. The first rule that a document breaks is named. A threshold of 0 switches its
-    rule off.
+    The rules of Gopher (arXiv:2112.11446, table A1). With ``variant = "datatrove"`` and ``words = "spacy"`` verdict and rule
+    are those of datatrove 0.10.1 for every text. The first rule that a document breaks is named. A threshold of 0
+    switches its rule off. With unicode words, rules on the length of words and on stop words are not asked of texts
+    that are mostly in scripts written without spaces; variant fineweb2 has values for those.
     """
 
     name: ClassVar[str] = "gopher_quality"
-    published: ClassVar[str] = "Gopher, arXiv:2112.11446; datatrove 0.10.1"
-    preload: ClassVar[tuple[str, ...]] = ("stages.text.spacy_ready",)
+    published: ClassVar[str] = "Gopher, arXiv:2112.11446; datatrove 0.10.1; Dolma 1.5; DCLM; FineWeb-2"
+    defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "datatrove": _GOPHER,
+        "dolma": {**_GOPHER, "words": "whitespace"},
+        "dclm": _GOPHER,
+        "fineweb2": {},
+    }
+    rule_parameters: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(rule[3] for rule in RULES if rule[3]))
 
     min_doc_words: int = 50
     """Fewer words that are no symbols: dropped (gopher_short_doc)."""
     max_doc_words: int = 100_000
     """More words that are no symbols: dropped (gopher_long_doc)."""
-    min_avg_word_length: float = 3
-    """Words that are no symbols have on average fewer characters: dropped (gopher_below_avg_threshold)."""
-    max_avg_word_length: float = 10
-    """Words that are no symbols have on average more characters: dropped (gopher_above_avg_threshold)."""
+    min_avg_word_length: float | None = None
+    """Words that are no symbols have on average fewer characters: dropped (gopher_below_avg_threshold). By default 3; with
+    variant fineweb2, by language. Dolma takes the median."""
+    max_avg_word_length: float | None = None
+    """Words that are no symbols have on average more characters: dropped (gopher_above_avg_threshold). By default 10; with
+    variant fineweb2, by language."""
     max_symbol_word_ratio: float = 0.1
-    """More hashes, or more ellipses, per word: dropped (gopher_too_many_hashes, gopher_too_many_ellipsis)."""
+    """More hashes, or more ellipses, per word: dropped (gopher_too_many_hashes, gopher_too_many_ellipsis). Dolma and DCLM take
+    both together, Dolma as the share of words that hold one; their rule is gopher_too_many_hashes."""
     max_bullet_lines_ratio: float = 0.9
     """A larger share of lines begins with a bullet or hyphen: dropped (gopher_too_many_bullets)."""
     max_ellipsis_lines_ratio: float = 0.3
     """A larger share of lines ends with an ellipsis: dropped (gopher_too_many_end_ellipsis)."""
-    max_non_alpha_words_ratio: float = 0.8
-    """A smaller share of words holds a letter: dropped (gopher_below_alpha_threshold). The published name misleads:
-    it is the least share of words with a letter."""
+    max_non_alpha_words_ratio: float | None = None
+    """A smaller share of words holds a letter: dropped (gopher_below_alpha_threshold). The published name misleads: it is the
+    least share of words with a letter. By default 0.8; with variant fineweb2, by language."""
     min_stop_words: int = 2
-    """Fewer different stop words occur, as they are written: dropped (gopher_enough_stop_words)."""
-    stop_words: tuple[str, ...] = ENGLISH_STOP_WORDS
-    """The stop words. Languages other than English want their own."""
-    words: Unit = "spacy"
-    """What a word is: spacy (published), whitespace, or characters for scripts written without spaces."""
-    signals: bool = False
-    """Also write what was measured of kept documents, as columns gopher_quality.<signal>."""
+    """Fewer different stop words occur, as they are written: dropped (gopher_enough_stop_words). Dolma and DCLM count every
+    occurrence, DCLM in lower case."""
+    stop_words: tuple[str, ...] | None = None
+    """The stop words. By default Gopher's eight English ones; with variant fineweb2, those of the language."""
 
     @property
-    def adds(self) -> tuple[pa.Field, ...]:
-        names = ["words", "avg_word_length", "hashes", "ellipses", "bullet_lines", "ellipsis_lines", "alpha_words"]
-        names.append("stop_words")
-        return tuple(pa.field(f"{self.name}.{name}", pa.float64()) for name in names) if self.signals else ()
+    def signal_names(self) -> tuple[str, ...]:
+        return (*SIGNALS, "language") if self.variant == "fineweb2" else SIGNALS
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(self._rule(*rule) for rule in RULES)
+
+    def _rule(self, name: str, signal: str, side: Side, parameter: str) -> Rule:
+        value = getattr(self, parameter) if parameter else 1.0
+        by_language = self.variant == "fineweb2"
+        column = parameter if by_language and value is None else ""
+        unless = "unspaced" if parameter in _OF_ALPHABETS and not by_language else ""
+        return Rule(name, signal, side, parameter, _NAN if column else off_at(value, 0), column=column, unless=unless)
 
     def check(self) -> None:
+        super().check()
         if self.max_doc_words and self.max_doc_words < self.min_doc_words:
             raise StageFault("max_doc_words", f"{self.max_doc_words} is below min_doc_words = {self.min_doc_words}")
-        if self.max_avg_word_length and self.max_avg_word_length < self.min_avg_word_length:
+        if self.max_avg_word_length and self.max_avg_word_length < (self.min_avg_word_length or 0):
             raise StageFault("max_avg_word_length", f"below min_avg_word_length = {self.min_avg_word_length}")
-        if self.min_stop_words > len(set(self.stop_words)):
+        if self.stop_words is not None and self.min_stop_words > len(set(self.stop_words)):
             raise StageFault("min_stop_words", f"only {len(set(self.stop_words))} stop words are given")
 
-    def judge(self, document: Document) -> Verdict:
+    def measure(self, document: Document) -> tuple[float, ...]:
+        if self.variant == "dolma":
+            return self._dolma(document)
+        if self.variant == "dclm":
+            return self._dclm(document)
+        if self.variant == "datatrove":
+            return self._datatrove(document, self._stop_words)
+        row = fineweb2.row_of(document)
+        of_language = () if row != row else fineweb2.table().stop_words[int(row)]
+        measured = self._datatrove(document, self._stop_words if self.stop_words is not None else of_language)
+        if row != row and self.stop_words is None:
+            measured = (*measured[:8], _NAN, measured[9])
+        return (*measured, row)
+
+    def _datatrove(self, document: Document, stop_words: tuple[str, ...]) -> tuple[float, ...]:
         text = document.text
-        words = document.view(UNITS[self.words])
-        known = words.vocabulary
-        total = len(words)
-        plain, characters, alphabetic = kernels.count_words(words.numbers, known.length.array, known.flags.array)
-
-        if self.min_doc_words and plain < self.min_doc_words:
-            return Drop("gopher_short_doc", plain, self.min_doc_words)
-        if self.max_doc_words and plain > self.max_doc_words:
-            return Drop("gopher_long_doc", plain, self.max_doc_words)
-        if not total:
-            return Drop("empty", 0, 1)
-
-        length = characters / plain if plain else None
-        if length is not None and self.min_avg_word_length and length < self.min_avg_word_length:
-            return Drop("gopher_below_avg_threshold", length, self.min_avg_word_length)
-        if length is not None and self.max_avg_word_length and length > self.max_avg_word_length:
-            return Drop("gopher_above_avg_threshold", length, self.max_avg_word_length)
-
-        hashes = text.count("#") / total
-        ellipses = (text.count("...") + text.count("…")) / total
-        if self.max_symbol_word_ratio and hashes > self.max_symbol_word_ratio:
-            return Drop("gopher_too_many_hashes", hashes, self.max_symbol_word_ratio)
-        if self.max_symbol_word_ratio and ellipses > self.max_symbol_word_ratio:
-            return Drop("gopher_too_many_ellipsis", ellipses, self.max_symbol_word_ratio)
-
+        words = document.view(UNITS[self.words or "unicode"])
+        tokens = len(words)
+        if not tokens:
+            return (0.0, 0.0, *[_NAN] * 6, 0.0, 0.0)
+        plain, characters, alphabetic, unspaced = kernels.count_words(words.numbers, words.length, words.flags)
+        ellipses = text.count("...") + text.count("…")
         lines = document.view(str.splitlines)
-        bullets = _bullet_lines(text, lines) / len(lines)
-        endings = sum(line.rstrip().endswith(("...", "…")) for line in lines) / len(lines) if ellipses else 0.0
-        if self.max_bullet_lines_ratio and bullets > self.max_bullet_lines_ratio:
-            return Drop("gopher_too_many_bullets", bullets, self.max_bullet_lines_ratio)
-        if self.max_ellipsis_lines_ratio and endings > self.max_ellipsis_lines_ratio:
-            return Drop("gopher_too_many_end_ellipsis", endings, self.max_ellipsis_lines_ratio)
+        bullets = 0
+        if "-" in text or "•" in text:
+            bullets = sum([line.lstrip().startswith(("•", "-")) for line in lines])
+        return (
+            plain,
+            tokens,
+            characters / plain if plain else _NAN,
+            text.count("#") / tokens,
+            ellipses / tokens,
+            bullets / len(lines),
+            sum([line.rstrip().endswith(("...", "…")) for line in lines]) / len(lines) if ellipses else 0.0,
+            alphabetic / tokens,
+            words.distinct(stop_words),
+            unspaced / plain if plain else 0.0,
+        )
 
-        alpha = alphabetic / total
-        if self.max_non_alpha_words_ratio and alpha < self.max_non_alpha_words_ratio:
-            return Drop("gopher_below_alpha_threshold", alpha, self.max_non_alpha_words_ratio)
+    def _dolma(self, document: Document) -> tuple[float, ...]:
+        """Measure as Dolma's tagger gopher_v1 does: the median of lengths, symbols as a share of words, bare lines."""
+        text = document.text
+        words = document.view(UNITS[self.words or "whitespace"])
+        tokens = len(words)
+        if not tokens:
+            return (0.0, 0.0, *[_NAN] * 6, 0.0, 0.0)
+        _, _, alphabetic, unspaced = kernels.count_words(words.numbers, words.length, words.flags)
+        lines = text.split("\n")
+        symbols = 0
+        if "#" in text or "…" in text:
+            symbols = sum(["#" in word or "…" in word for word in words.texts])
+        return (
+            tokens,
+            tokens,
+            float(np.median(words.length[words.numbers])),
+            symbols / tokens,
+            _NAN,
+            sum([line.startswith(("*", "-")) for line in lines]) / len(lines),
+            sum([line.endswith("…") for line in lines]) / len(lines),
+            alphabetic / tokens,
+            self._occurrences(words.texts),
+            unspaced / tokens,
+        )
 
-        stop_words = self._stop_words(words.numbers, known.number)
-        if self.min_stop_words and stop_words < self.min_stop_words:
-            return Drop("gopher_enough_stop_words", stop_words, self.min_stop_words)
-        if not self.signals:
-            return None
-        measured = (plain, length, hashes, ellipses, bullets, endings, alpha, stop_words)
-        return Keep(columns={field.name: value for field, value in zip(self.adds, measured, strict=True)})
+    def _dclm(self, document: Document) -> tuple[float, ...]:
+        """Measure as DCLM's filters do: `words` of letters and digits for the length, runs between spaces for the rest."""
+        text = document.text
+        counted = document.view(UNITS[self.words or "unicode"])
+        spaced = document.view(whitespace_words)
+        tokens = len(spaced)
+        if not tokens:
+            return (0.0, 0.0, *[_NAN] * 6, 0.0, 0.0)
+        plain, _, _, unspaced = kernels.count_words(counted.numbers, counted.length, counted.flags)
+        _, _, alphabetic, _ = kernels.count_words(spaced.numbers, spaced.length, spaced.flags)
+        lines = [stripped for line in text.split("\n") if (stripped := line.strip())]
+        symbols = sum(text.count(symbol) for symbol in ("#", "...", ". . .", "…"))
+        return (
+            sum([word[0].isalnum() for word in counted.texts]),
+            tokens,
+            float(np.mean(spaced.length[spaced.numbers])),
+            symbols / tokens,
+            _NAN,
+            sum([line.startswith(("●", "•", "*", "-")) for line in lines]) / max(1, len(lines)),
+            sum([line.endswith(("...", ". . .", "…")) for line in lines]) / max(1, len(lines)),
+            alphabetic / tokens,
+            self._occurrences(list(map(str.lower, spaced.texts))),
+            unspaced / plain if plain else 0.0,
+        )
 
-    def _stop_words(self, numbers: np.ndarray, known: dict[str, int]) -> int:
-        """Return how many different stop words are among the words `numbers`."""
-        wanted = [known[word] for word in set(self.stop_words) if word in known]
-        return int(kernels.count_distinct(numbers, np.array(wanted, np.int32))) if wanted else 0
+    def _occurrences(self, words: list[str]) -> int:
+        return sum(map(frozenset(self._stop_words).__contains__, words))
 
-
-def _bullet_lines(text: str, lines: list[str]) -> int:
-    if "-" not in text and "•" not in text:
-        return 0
-    return sum(line.lstrip().startswith(("•", "-")) for line in lines)
+    @cached_property
+    def _stop_words(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.stop_words or ()))

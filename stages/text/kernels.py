@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_BASE = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(32)
+BASE = np.uint64(0x9E3779B97F4A7C15)
+MIX = np.uint64(0xFF51AFD7ED558CCD)
 
 
 @njit(cache=True, nogil=True)
@@ -25,8 +24,8 @@ def hash_words(codes, lengths):
         h = np.uint64(0)
         p = np.uint64(1)
         for _ in range(lengths[word]):
-            h = h * _BASE + np.uint64(codes[at]) + np.uint64(1)
-            p *= _BASE
+            h = h * BASE + np.uint64(codes[at]) + np.uint64(1)
+            p *= BASE
             at += 1
         hashes[word] = h
         powers[word] = p
@@ -61,10 +60,11 @@ def meetings(chunks, edges):
 
 @njit(cache=True, nogil=True)
 def count_words(words, length, flags):
-    """Return (words that are no symbols, their code points, words with a letter)."""
+    """Return (words that are no symbols, their code points, words with a letter, words of scripts without spaces)."""
     non_symbol = 0
     characters = 0
     alphabetic = 0
+    unspaced = 0
     for word in words:
         flag = flags[word]
         if flag & 1:
@@ -72,7 +72,9 @@ def count_words(words, length, flags):
             characters += length[word]
         if flag & 2:
             alphabetic += 1
-    return non_symbol, characters, alphabetic
+        if flag & 16:
+            unspaced += 1
+    return non_symbol, characters, alphabetic, unspaced
 
 
 @njit(cache=True, nogil=True)
@@ -88,124 +90,97 @@ def count_distinct(words, wanted):
 
 
 @njit(cache=True, nogil=True)
-def _slots(items):
-    size = 16
-    while size < 2 * items:
-        size *= 2
-    return size
+def count_known(hashes, length, at, code, wanted_hashes, wanted_length, wanted_code):
+    """Return how many of some strings are among a text's different words.
 
-
-@njit(cache=True, nogil=True)
-def top_ngram(words, length, n):
-    """Return (code points, occurrences, first position) of the most frequent n-gram, the first seen of equals.
-
-    Code points count the n-gram joined by single spaces. Position -1: fewer than `n` words.
+    Args:
+        hashes, length, at, code: of the text's different words.
+        wanted_hashes, wanted_length: of the strings, and `wanted_code` their code points one after another.
     """
-    total = len(words) - n + 1
-    if total <= 0:
-        return 0, 0, -1
-    size = _slots(total)
-    mask = np.uint64(size - 1)
-    table = np.full(size, -1, np.int32)
-    counts = np.zeros(total, np.int32)
-    for i in range(total):
-        h = np.uint64(0)
-        for k in range(n):
-            h = (h ^ np.uint64(words[i + k])) * _MIX
-            h ^= h >> _SHIFT
-        slot = h & mask
-        while True:
-            first = table[slot]
-            if first < 0:
-                table[slot] = i
-                counts[i] = 1
-                break
-            same = True
-            for k in range(n):
-                if words[first + k] != words[i + k]:
-                    same = False
+    found = 0
+    start = 0
+    for one in range(len(wanted_hashes)):
+        for word in range(len(hashes)):
+            if hashes[word] == wanted_hashes[one] and length[word] == wanted_length[one]:
+                same = True
+                for k in range(length[word]):
+                    if code[at[word] + k] != wanted_code[start + k]:
+                        same = False
+                        break
+                if same:
+                    found += 1
                     break
-            if same:
-                counts[first] += 1
-                break
-            slot = (slot + np.uint64(1)) & mask
-    best = 0
-    for i in range(total):
-        if counts[i] > counts[best]:
-            best = i
-    characters = n - 1
-    for k in range(n):
-        characters += length[words[best + k]]
-    return characters, counts[best], best
+        start += wanted_length[one]
+    return found
 
 
 @njit(cache=True, nogil=True)
-def _same_string(words, a, b, n, length, at, code):
-    """Tell whether the n-grams at `a` and `b` are the same string when written without spaces."""
-    same = True
-    for k in range(n):
-        if words[a + k] != words[b + k]:
-            same = False
-            break
-    if same:
-        return True
-    left, right = 0, 0
-    i, j = 0, 0
-    while True:
-        while left < n and i == length[words[a + left]]:
-            left += 1
-            i = 0
-        while right < n and j == length[words[b + right]]:
-            right += 1
-            j = 0
-        if left == n or right == n:
-            return left == n and right == n
-        if code[at[words[a + left]] + i] != code[at[words[b + right]] + j]:
-            return False
-        i += 1
-        j += 1
+def sentences_between(bounds, starts, numbers, flags):
+    """Return int32, shape (pieces,): sentences in each piece of a text.
 
+    A new sentence begins at the first word, after a mark that ends one, that is neither such a mark nor punctuation.
 
-@njit(cache=True, nogil=True)
-def repeated_characters(words, n, length, hash_of, power_of, at, code):
-    """Return the code points in n-grams seen before, going left to right and jumping over each one found.
-
-    Two n-grams are the same where their words, written without spaces, are the same string.
+    Args:
+        bounds: int64, shape (pieces + 1,): where pieces begin and the last ends, in code points.
+        starts, numbers: int32, shape (words,): where each word begins, and its number.
+        flags: uint8, by number.
     """
-    total = len(words) - n + 1
-    if total <= 0:
-        return 0
-    size = _slots(total)
-    mask = np.uint64(size - 1)
-    table = np.full(size, -1, np.int32)
-    hashes = np.empty(total, np.uint64)
-    repeated = 0
+    counts = np.ones(len(bounds) - 1, np.int32)
+    word = 0
+    for piece in range(len(counts)):
+        ended = False
+        while word < len(starts) and starts[word] < bounds[piece + 1]:
+            flag = flags[numbers[word]]
+            if flag & 4:
+                ended = True
+            elif ended and not flag & 8:
+                counts[piece] += 1
+                ended = False
+            word += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def line_sentences(bounds, offsets, gaps, chunks, start, count, word_of, flags):
+    """Return int32, shape (lines,): sentences in each line, by chunks; arguments as in `sentence_ends`.
+
+    Args:
+        bounds: int64, shape (lines + 1,): where lines begin and the last ends, in code points.
+    """
+    counts = np.ones(len(bounds) - 1, np.int32)
     i = 0
-    while i < total:
-        h = np.uint64(0)
-        for k in range(n):
-            word = words[i + k]
-            h = h * power_of[word] + hash_of[word]
-        mixed = h * _MIX
-        slot = (mixed ^ (mixed >> _SHIFT)) & mask
-        seen = False
-        while True:
-            first = table[slot]
-            if first < 0:
-                table[slot] = i
-                hashes[i] = h
-                break
-            if hashes[first] == h and _same_string(words, first, i, n, length, at, code):
-                seen = True
-                break
-            slot = (slot + np.uint64(1)) & mask
-        if seen:
-            for k in range(n):
-                repeated += length[words[i + k]]
-            i += n
-        else:
+    for line in range(len(counts)):
+        ended = False
+        inside = False
+        while i < len(chunks) and offsets[i] < bounds[line + 1]:
+            if gaps[i] and ended and inside:
+                counts[line] += 1
+                ended = False
+            inside = True
+            for k in range(count[chunks[i]]):
+                flag = flags[word_of[start[chunks[i]] + k]]
+                if flag & 4:
+                    ended = True
+                elif ended and not flag & 8:
+                    counts[line] += 1
+                    ended = False
             i += 1
-    return repeated
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def word_sentences(starts, numbers, length, flags):
+    """Return int64: where each sentence but the last ends, by words alone; arguments as in `sentences_between`."""
+    found: list = [np.int64(0) for _ in range(0)]
+    ended = False
+    for word in range(len(starts)):
+        flag = flags[numbers[word]]
+        if flag & 4:
+            ended = True
+        elif ended and not flag & 8:
+            found.append(np.int64(starts[word - 1] + length[numbers[word - 1]]))
+            ended = False
+    return np.array(found, np.int64)
 
 
 @njit(cache=True, nogil=True)

@@ -41,3 +41,12 @@ SYMBOLS = TERMINAL | _characters(
 )
 """A word of these characters alone is a symbol and not counted as a word (CCNet's punctuation and control
 characters, and `TERMINAL`; datatrove 0.10.1). TAB and LF are not among them; FF11, a digit, is, as published."""
+
+UNMARKED = _characters("0E01-0E3A 0E40-0E4E 0E81-0EBD 0EC0-0ECE 0EDC-0EDF")
+"""Letters and signs of Thai and Lao, which write no mark at the end of a sentence: a line that ends with one may be one."""
+
+ENDS_OF_LINES = TERMINAL | UNMARKED
+"""What a line of prose ends with, whatever its script."""
+
+CLOSING = frozenset("」』”’）》〉】〕｣»")
+"""Marks behind the one that ends a quoted sentence."""

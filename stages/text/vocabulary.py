@@ -20,6 +20,7 @@ NON_SYMBOL = 1  # some character is no punctuation
 ALPHABETIC = 2  # some character is a letter
 SENTENCE_END = 4  # the word is a mark that ends a sentence
 PUNCTUATION = 8  # all characters are punctuation of Unicode
+UNSPACED = 16  # some character is a letter of a script written without spaces; only the scanner of `unicode` says so
 
 MOST_CHUNKS = 300_000
 MOST_CHARACTERS = 8_000_000

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
+import msgspec
 import pyarrow as pa
 
 from pipeline.corpus import Corpus, Observations, Tasks
@@ -16,6 +17,7 @@ from pipeline.errors import EnvironmentFault
 from pipeline.stage import MapStage, StageFault
 from pipeline.storage import Folder, digest_file
 from stages.tokens.train_tokenizers import LADDER_FOLDER, MOST_PARTS, PART_ROWS
+from tokenizer.counting.budget import CorpusSums, GroupTokens, Missing, SizeTokens, TokenBudget
 from tokenizer.counting.counter import Counter
 from tokenizer.counting.measures import measure
 from tokenizer.counting.report import costs, report_rows, write_report
@@ -33,6 +35,7 @@ class TokenCounts(CorpusStage):
     """
 
     name: ClassVar[str] = "token_counts"
+    shares_load: ClassVar[bool] = True
     published: ClassVar[str] = (
         "exact counts by decomposition of tokens; premium after Petrov et al. 2023, arXiv:2305.15425"
     )
@@ -105,53 +108,45 @@ class TokenCounts(CorpusStage):
         totals = sum_parts(parts, columns, work, tasks)
         rows = report_rows(totals, columns)
         budget = self.budget(ladder, totals, rows)
-        work.put_json("token_budget.json", budget)
+        budget.save(work)
         write_report(rows, work / "report")
-        if "costs" in budget:
-            write_report(budget["costs"], work / "report", "costs")
+        if budget.costs is not None:
+            write_report(map(msgspec.to_builtins, budget.costs), work / "report", "costs")
 
-    def budget(self, ladder: Ladder, totals: Totals, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the content of ``token_budget.json`` but the recipe's name."""
+    def budget(self, ladder: Ladder, totals: Totals, rows: list[dict[str, Any]]) -> TokenBudget:
+        """Return the token budget, but for the recipe's name."""
         whole = totals.sums("all")["all"]
-        budget: dict[str, Any] = {
-            "corpus": {key: whole.get(key, 0) for key in SUMS},
-            "tokenizers": [self._tokenizer(size, rows) for size in ladder.vocab_sizes],
-        }
+        sizes = [self._size(size, rows) for size in ladder.vocab_sizes]
+        missing = cost = None
         if ladder.shortfall:
-            budget["missing"] = {
-                "vocab_sizes": ladder.training["vocab_sizes_missing"],
-                "reached": ladder.training["vocabulary_reached"],
-                "reason": ladder.shortfall,
-            }
+            training = ladder.training
+            missing = Missing(training["vocab_sizes_missing"], training["vocabulary_reached"], ladder.shortfall)
         if self.hidden:
-            sizes = {row["vocab_size"]: row["tokens"] for row in budget["tokenizers"]}
-            budget["costs"] = costs(sizes, self.hidden, self.other_parameters, tied=self.tied, within=self.flat)
-        return budget
+            tokens = {row.vocab_size: row.tokens for row in sizes}
+            cost = costs(tokens, self.hidden, self.other_parameters, tied=self.tied, within=self.flat)
+        corpus = CorpusSums(**{key: whole.get(key, 0) for key in SUMS})
+        return TokenBudget(corpus=corpus, tokenizers=sizes, missing=missing, costs=cost)
 
-    def _tokenizer(self, size: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def _size(self, size: int, rows: list[dict[str, Any]]) -> SizeTokens:
         mine = [row for row in rows if row["tokenizer"] == str(size)]
         whole = next(row for row in mine if row["group"] == "all")
         place = self.ladder[0].removesuffix(LADDER_FILE) if self.ladder else f"{LADDER_FOLDER}/"
-        groups = {
-            f"by_{group}": {row["name"]: _group(row) for row in mine if row["group"] == group}
-            for group in ("source", "language")
-        }
-        return {
-            "vocab_size": size,
-            "path": f"{place}{size}/tokenizer.json",
-            "tokens": whole["tokens"],
-            "bytes_per_token": whole["bytes_per_token"] or 0.0,
-            "characters_per_token": whole["characters_per_token"] or 0.0,
-            "tokens_per_word": whole["tokens_per_word"] or 0.0,
-            **groups,
-            "quantiles": whole["quantiles"],
-            "share_over": whole["share_over"],
-        }
+        ratios = ("bytes_per_token", "characters_per_token", "tokens_per_word")
+        return SizeTokens(
+            vocab_size=size,
+            path=f"{place}{size}/tokenizer.json",
+            tokens=whole["tokens"],
+            by_source=_groups(mine, "source"),
+            by_language=_groups(mine, "language"),
+            quantiles=whole["quantiles"],
+            share_over=whole["share_over"],
+            **{ratio: whole[ratio] or 0.0 for ratio in ratios},
+        )
 
 
-def _group(row: dict[str, Any]) -> dict[str, Any]:
-    kept = (*SUMS, "tokens", "bytes_per_token", "tokens_per_word", "premium_per_character", "premium_per_byte")
-    return {key: row[key] for key in kept}
+def _groups(rows: list[dict[str, Any]], group: str) -> dict[str, GroupTokens]:
+    keys = GroupTokens.__struct_fields__
+    return {row["name"]: GroupTokens(**{key: row[key] for key in keys}) for row in rows if row["group"] == group}
 
 
 @lru_cache(maxsize=1)

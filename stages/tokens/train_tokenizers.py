@@ -37,6 +37,7 @@ class TrainTokenizers(CorpusStage):
     """
 
     name: ClassVar[str] = "train_tokenizers"
+    shares_load: ClassVar[bool] = True
     published: ClassVar[str] = (
         "byte-pair encoding: Sennrich et al. 2016, arXiv:1508.07909; byte-level: GPT-2, Radford et al. 2019"
     )

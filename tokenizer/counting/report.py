@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.storage import Folder
+from tokenizer.counting.budget import SizeCost
 from tokenizer.counting.totals import GROUPS, PREFIX, SUMS, Totals
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
@@ -112,7 +113,7 @@ def training_flop(tokens: float, vocab_size: int, hidden: int, other_parameters:
 
 def costs(
     tokens_by_size: Mapping[int, int], hidden: int, other_parameters: float, *, tied: bool = False, within: float = 0.01
-) -> list[dict[str, Any]]:
+) -> list[SizeCost]:
     """Return, per vocabulary size, what the fixed corpus costs, and whether that is within a share of the least.
 
     The sizes marked `flat` are the flat region around the minimum: choosing among them costs at most `within`.
@@ -120,14 +121,14 @@ def costs(
     flop = {size: training_flop(tokens, size, hidden, other_parameters) for size, tokens in tokens_by_size.items()}
     least = min(flop.values(), default=0.0)
     return [
-        {
-            "vocab_size": size,
-            "tokens": tokens_by_size[size],
-            "embedding_share": embedding_share(size, hidden, other_parameters, tied=tied),
-            "flop": cost,
-            "over_least": cost / least - 1 if least else 0.0,
-            "flat": cost <= least * (1 + within),
-        }
+        SizeCost(
+            vocab_size=size,
+            tokens=tokens_by_size[size],
+            embedding_share=embedding_share(size, hidden, other_parameters, tied=tied),
+            flop=cost,
+            over_least=cost / least - 1 if least else 0.0,
+            flat=cost <= least * (1 + within),
+        )
         for size, cost in sorted(flop.items())
     ]
 

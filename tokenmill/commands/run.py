@@ -11,13 +11,17 @@ from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
 from pipeline.recipe import load_recipe
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
-from pipeline.run.plan import RunPlan, formats, preload_of
-from pipeline.storage import Folder
+from pipeline.run.inputs import sizes_of
+from pipeline.run.plan import RunPlan, formats, loads_of, preload_of
+from pipeline.run.publish import Finished
+from pipeline.storage import Folder, reach
+from tokenmill.places import executors
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.report.funnel import funnel_text, table, tokens_text
@@ -34,7 +38,13 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a recipe, or go on with a run that was stopped")
     parser.add_argument("recipe", metavar="RECIPE", help="TOML file")
     parser.add_argument("--out", help="folder of the run (default: runs/NAME)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    parser.add_argument(
+        "--workers", type=int, help="processes, or tasks at a time on a cluster (default: by its cores)"
+    )
+    parser.add_argument(
+        "--executor", choices=("local", "ray"), default="local", help="where tasks run (default: local)"
+    )
+    parser.add_argument("--address", help="of the Ray cluster, HOST:PORT (default: auto)")
     parser.add_argument("--set", action="append", default=[], metavar="STAGE.KEY=VALUE", help="change a parameter")
     parser.add_argument(
         "--retry-failed", action="store_true", help="try documents again that failed in this run before"
@@ -46,28 +56,21 @@ def add_parser(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Check the recipe, and carry it out unless this is a dry run."""
-    if given.workers < 1:
+    if given.workers is not None and given.workers < 1:
         raise UserError(f"--workers must be at least 1; got {given.workers}")
     recipe = load_recipe(given.recipe, given.set)
-    if not given.dry_run:
-        start_fork_server(preload_of(recipe.stages))  # it imports while inputs are looked at here
-    plan = assemble(recipe)
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
-    if given.dry_run:
+    reach(out.url)
+    if given.executor == "local" and not given.dry_run and not _began(out):  # else what there is to do is seen first
+        start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
+    with executors(given.executor, given.address) as executor_of:
+        plan = assemble(recipe)
+        finished = None if given.dry_run else _carry_out(given, plan, out, executor_of(plan, out))
+    if finished is None:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
-    finished = execute(
-        plan,
-        out,
-        workers=given.workers,
-        progress=RunProgress(),
-        finish=add_products,
-        beside=beside(plan),
-        retry_failed=given.retry_failed,
-        asked=given.out is not None,
-    )
-    write_tokens(recipe, out, given.workers)
+    write_tokens(recipe, out, given.workers or os.cpu_count() or 1)
     summary, results = finished.summary.as_dict(), results_of(out)
     if given.json:
         print(json.dumps(summary, indent=1))
@@ -81,13 +84,32 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
+    return execute(
+        plan,
+        out,
+        workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
+        progress=RunProgress(),
+        finish=add_products,
+        beside=beside(plan),
+        retry_failed=given.retry_failed,
+        asked=given.out is not None,
+        executor=executor,
+    )
+
+
+def _began(out: Folder) -> bool:
+    """Tell whether a run was finished or begun in `out`."""
+    path = out.path()
+    return (path is None or path.is_dir()) and (out.exists("manifest.json") or out.exists("unfinished.json"))
+
+
 def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
     """Return each pass, what it does, what is left of it, and what it cost when it was last done."""
-    path = out.path()
-    known = path is None or path.is_dir()
-    summary = read_summary(out) if known else None
+    began = _began(out)
+    summary = read_summary(out) if began else None
     cost = {step.name: step.cpu_seconds for step in summary.passes} if summary else {}
-    ahead = forecast(plan, out) if known and (out.exists("manifest.json") or out.exists("unfinished.json")) else []
+    ahead = forecast(plan, out) if began else []
     rows = []
     for number, step in enumerate(plan.passes):
         found = ahead[number] if ahead else None
@@ -119,7 +141,7 @@ def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
 def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
     """Return what running `plan` would do: inputs by format, columns, passes, what stands already, bytes expected."""
     kinds = formats(plan.recipe.inputs)
-    sizes = {f.name: os.path.getsize(f.path) for f in plan.recipe.inputs if "://" not in f.path}
+    sizes = sizes_of(plan.recipe.inputs)
     pages = sum(sizes.get(name, 0) for name, kind in kinds.items() if "warc" in kind or "arc" in kind)
     stored = sum(sizes.values())
     estimate = int(pages * PAGES_SHARE + (stored - pages) * TEXT_SHARE) * sum(p.writes for p in plan.passes)
@@ -134,6 +156,7 @@ def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
         "columns": {field.name: str(field.type) for field in plan.passes[0].schema_in},
         "columns_out": {field.name: str(field.type) for field in plan.passes[-1].schema_out},
         "passes": _forecast(plan, out),
+        "notes": plan.notes,
         "output_bytes_estimated": estimate,
         "disk_free_bytes": shutil.disk_usage(place).free if place is not None else None,
     }
@@ -151,9 +174,10 @@ def dry_text(described: dict[str, Any]) -> str:
         f"output   about {described['output_bytes_estimated'] / 1e6:,.1f} MB over all passes",
         "",
     ]
+    lines[2:2] = [f"note     {note}" for note in described["notes"]]
     free = described["disk_free_bytes"]
     if free is not None and free < described["output_bytes_estimated"]:
-        lines.insert(5, f"WARNING  only {free / 1e6:,.1f} MB are free there")
+        lines.insert(-1, f"WARNING  only {free / 1e6:,.1f} MB are free there")
     rows = []
     for step in described["passes"]:
         does = [step["begins_with"], *step["stages"], *(f"observe for {label}" for label in step["observes"])]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tokenizer.counting.budget import TokenBudget
+
 RULES_SHOWN = 3
 """How many of a stage's rules a line of the funnel names."""
 
@@ -58,25 +60,25 @@ def funnel_text(summary: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def tokens_text(budget: Mapping[str, Any]) -> str:
+def tokens_text(budget: TokenBudget) -> str:
     """Return tokens by vocabulary size as a table."""
-    corpus = budget["corpus"]
-    names = sorted({name for row in budget["tokenizers"] for name in row["by_source"]})
+    corpus = budget.corpus
+    names = sorted({name for row in budget.tokenizers for name in row.by_source})
     head = ["vocabulary", "tokens", "bytes/token", "tokens/word", "median/document", *names]
     rows = []
-    for row in budget["tokenizers"]:
-        words = corpus["words"]
+    for row in budget.tokenizers:
+        words = corpus.words
         rows.append(
             [
-                f"{row['vocab_size']:,}",
-                f"{row['tokens']:,}",
-                f"{row['bytes_per_token']:.3f}",
-                f"{row['tokens'] / words:.2f}" if words else "-",
-                f"{row['quantiles'].get('0.5', 0):,.0f}",
-                *[f"{row['by_source'].get(name, {}).get('tokens', 0):,}" for name in names],
+                f"{row.vocab_size:,}",
+                f"{row.tokens:,}",
+                f"{row.bytes_per_token:.3f}",
+                f"{row.tokens / words:.2f}" if words else "-",
+                f"{row.quantiles.get('0.5', 0):,.0f}",
+                *[f"{row.by_source[name].tokens if name in row.by_source else 0:,}" for name in names],
             ]
         )
-    said = f"{corpus['documents']:,} documents, {corpus['bytes']:,} bytes, {corpus['words']:,} words"
+    said = f"{corpus.documents:,} documents, {corpus.bytes:,} bytes, {corpus.words:,} words"
     return f"{said}\n\n{table(head, rows)}"
 
 

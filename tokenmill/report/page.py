@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.run import read_ledger
 from pipeline.storage import Folder
+from tokenizer.counting.budget import BUDGET, GroupTokens, SizeCost, SizeTokens, TokenBudget
 from tokenmill.report import svg
 from tokenmill.report.funnel import funnel_rows
 
@@ -36,7 +37,7 @@ pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid v
 def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
     """Return the page of the finished run in `out` from its own files."""
     summary = out.get_json("summary.json")
-    budget = out.get_json("token_budget.json") if out.exists("token_budget.json") else None
+    budget = TokenBudget.load(out) if out.exists(BUDGET) else None
     unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
     plan = out.get_json("plan.json") if out.exists("plan.json") else {}
     return page(summary, budget, examples_of(out), plan_lines, unused, plan.get("explain", {}))
@@ -44,7 +45,7 @@ def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
 
 def page(
     summary: dict[str, Any],
-    budget: dict[str, Any] | None,
+    budget: TokenBudget | None,
     examples: dict[tuple[str, str], list[dict[str, Any]]],
     plan_lines: Sequence[str],
     unused: Sequence[dict[str, Any]] = (),
@@ -83,7 +84,7 @@ def _formulas(formulas: Mapping[str, Mapping[str, Any]]) -> str:
     return f'<details><summary><b>Formulas</b> of every number of the plan</summary><div class="wide"><table>{head}{rows}</table></div></details>'
 
 
-def _head(summary: dict[str, Any], budget: dict[str, Any] | None) -> str:
+def _head(summary: dict[str, Any], budget: TokenBudget | None) -> str:
     drops = sum(n for rules in summary["dropped"].values() for n in rules.values())
     figures = [
         (f"{summary['read']:,}", "documents read"),
@@ -93,8 +94,8 @@ def _head(summary: dict[str, Any], budget: dict[str, Any] | None) -> str:
         (f"{summary['bytes_out'] / 1e6:,.2f} MB", "text kept"),
     ]
     if budget is not None:
-        largest = budget["tokenizers"][-1]
-        figures.append((f"{largest['tokens']:,}", f"tokens at vocabulary {largest['vocab_size']:,}"))
+        largest = budget.largest
+        figures.append((f"{largest.tokens:,}", f"tokens at vocabulary {largest.vocab_size:,}"))
     shown = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in figures)
     state = "every document is accounted for" if summary["balanced"] else "THE ACCOUNTS DO NOT BALANCE"
     law = f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {drops:,} + failed {summary['failed']:,}: {state}"
@@ -141,9 +142,9 @@ def _example(row: dict[str, Any]) -> str:
     )
 
 
-def _tokens(budget: dict[str, Any]) -> str:
-    rows = budget["tokenizers"]
-    languages = _largest(rows[-1]["by_language"], 4)
+def _tokens(budget: TokenBudget) -> str:
+    rows = budget.tokenizers
+    languages = _largest(rows[-1].by_language, 4)
     return "".join(
         [
             "<h2>Tokens by vocabulary size</h2>",
@@ -151,22 +152,22 @@ def _tokens(budget: dict[str, Any]) -> str:
             _sizes(rows),
             "<h2>Tokens per word (fertility)</h2>",
             _chart(rows, languages, "tokens_per_word", "tokens per word"),
-            _groups(rows, "by_source", "source"),
-            _groups(rows, "by_language", "language"),
-            _costs(budget.get("costs")),
+            _groups(rows, "source"),
+            _groups(rows, "language"),
+            _costs(budget.costs),
         ]
     )
 
 
-def _chart(rows: list[dict[str, Any]], languages: Sequence[str], key: str, label: str) -> str:
-    series = [("all", [(float(row["vocab_size"]), row[key]) for row in rows if row[key]])]
-    for name in languages if len(rows[-1]["by_language"]) > 1 else ():
-        points = [(row["vocab_size"], row["by_language"].get(name, {}).get(key)) for row in rows]
+def _chart(rows: list[SizeTokens], languages: Sequence[str], key: str, label: str) -> str:
+    series = [("all", [(float(row.vocab_size), getattr(row, key)) for row in rows if getattr(row, key)])]
+    for name in languages if len(rows[-1].by_language) > 1 else ():
+        points = [(row.vocab_size, getattr(row.by_language[name], key)) for row in rows if name in row.by_language]
         series.append((name, [(float(size), value) for size, value in points if value]))
     return svg.lines([line for line in series if line[1]], "vocabulary size", label)
 
 
-def _sizes(rows: list[dict[str, Any]]) -> str:
+def _sizes(rows: list[SizeTokens]) -> str:
     head = [
         "vocabulary",
         "tokens",
@@ -178,33 +179,34 @@ def _sizes(rows: list[dict[str, Any]]) -> str:
     ]
     body = [
         [
-            f"{row['vocab_size']:,}",
-            f"{row['tokens']:,}",
-            f"{row['bytes_per_token']:.3f}",
-            f"{row['characters_per_token']:.3f}",
-            f"{row['tokens_per_word']:.3f}",
-            f"{row['quantiles'].get('0.5', 0):,.0f}",
-            f"{row['quantiles'].get('0.9', 0):,.0f}",
+            f"{row.vocab_size:,}",
+            f"{row.tokens:,}",
+            f"{row.bytes_per_token:.3f}",
+            f"{row.characters_per_token:.3f}",
+            f"{row.tokens_per_word:.3f}",
+            f"{row.quantiles.get('0.5', 0):,.0f}",
+            f"{row.quantiles.get('0.9', 0):,.0f}",
         ]
         for row in rows
     ]
-    lengths = list(rows[-1]["share_over"])
-    over = [[f"{row['vocab_size']:,}", *(f"{100 * row['share_over'][n]:.1f} %" for n in lengths)] for row in rows]
+    lengths = list(rows[-1].share_over)
+    over = [[f"{row.vocab_size:,}", *(f"{100 * row.share_over[n]:.1f} %" for n in lengths)] for row in rows]
     titles = ["documents longer than", *(f"{int(n):,} tokens" for n in lengths)]
     return _table(head, body) + "<p></p>" + _table(titles, over)
 
 
-def _groups(rows: list[dict[str, Any]], key: str, title: str) -> str:
-    largest = rows[-1][key]
-    head = [title, *(f"{row['vocab_size']:,}" for row in rows), "bytes/token", "tokens/word"]
-    premium = any(group["premium_per_character"] for group in largest.values())
+def _groups(rows: list[SizeTokens], title: str) -> str:
+    groups: list[dict[str, GroupTokens]] = [getattr(row, f"by_{title}") for row in rows]
+    largest = groups[-1]
+    head = [title, *(f"{row.vocab_size:,}" for row in rows), "bytes/token", "tokens/word"]
+    premium = any(group.premium_per_character for group in largest.values())
     head += ["tokens per character against en"] if premium else []
     body = []
     for name in _largest(largest, 40):
         group = largest[name]
-        cells = [name, *(f"{row[key].get(name, {}).get('tokens', 0):,}" for row in rows)]
-        cells += [_number(group["bytes_per_token"]), _number(group["tokens_per_word"])]
-        body.append([*cells, _number(group["premium_per_character"])] if premium else cells)
+        cells = [name, *(f"{by[name].tokens if name in by else 0:,}" for by in groups)]
+        cells += [_number(group.bytes_per_token), _number(group.tokens_per_word)]
+        body.append([*cells, _number(group.premium_per_character)] if premium else cells)
     return (
         f"<h2>Tokens by {title}</h2>"
         + _table(head, body)
@@ -231,12 +233,13 @@ def _unused(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _costs(costs: list[dict[str, Any]] | None) -> str:
+def _costs(costs: Sequence[SizeCost] | None) -> str:
     """Return what each vocabulary size costs the model that the recipe's [report] names."""
     if not costs:
         return ""
-    head = list(costs[0])
-    body = [[_number(row[key]) if isinstance(row[key], float) else str(row[key]) for key in head] for row in costs]
+    head = SizeCost.__struct_fields__
+    cells = [[getattr(row, key) for key in head] for row in costs]
+    body = [[_number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in cells]
     return "<h2>What a vocabulary costs the model</h2>" + _table(head, body)
 
 
@@ -244,8 +247,8 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _largest(groups: dict[str, Any], number: int) -> list[str]:
-    return sorted(groups, key=lambda name: (-groups[name]["tokens"], name))[:number]
+def _largest(groups: Mapping[str, GroupTokens], number: int) -> list[str]:
+    return sorted(groups, key=lambda name: (-groups[name].tokens, name))[:number]
 
 
 def _passes(summary: dict[str, Any]) -> str:

@@ -78,3 +78,53 @@ def lines(
 
 def _svg(width: int, height: int, body: str) -> str:
     return f'<svg viewBox="0 0 {width} {height}" width="100%" style="max-width:{width}px" role="img">{body}</svg>'
+
+
+def histogram(
+    edges: Sequence[float],
+    counts: Sequence[int],
+    marks: Sequence[tuple[float, str]],
+    grows: bool = False,
+    width: int = 720,
+    height: int = 190,
+) -> str:
+    """Return a histogram: bars between `edges`, of equal width on the page where the edges grow by a factor.
+
+    Args:
+        marks: (value, text) of each line drawn across, such as a threshold.
+        grows: the edges grow by a factor, so that the axis is logarithmic.
+    """
+    left, right, bottom = 8, 8, 24
+    top = 14 + 15 * len(marks)
+    space, high = width - left - right, height - bottom
+    most = max(counts, default=0) or 1
+    number = len(counts)
+
+    def across(value: float) -> float:
+        if grows:
+            at = next((n for n in range(number) if value < edges[n + 1]), number - 1)
+            part = (value - edges[at]) / ((edges[at + 1] - edges[at]) or 1)
+            return left + space * (at + min(1.0, max(0.0, part))) / number
+        return left + space * (value - edges[0]) / ((edges[-1] - edges[0]) or 1)
+
+    parts = []
+    for n, count in enumerate(counts):
+        x, end = left + space * n / number, left + space * (n + 1) / number
+        tall = (high - top) * count / most
+        parts.append(
+            f'<rect x="{x:.1f}" y="{high - tall:.1f}" width="{max(1.0, end - x - 1):.1f}" height="{tall:.1f}" fill="{BAR}"/>'
+        )
+    for tick in range(5):
+        value = edges[round(tick * number / 4)]
+        anchor = "start" if tick == 0 else "end" if tick == 4 else "middle"
+        parts.append(
+            f'<text x="{left + space * tick / 4:.1f}" y="{height - 8}" text-anchor="{anchor}" fill="{SOFT}">{value:.4g}</text>'
+        )
+    for line, (value, said) in enumerate(marks):
+        x, y = across(value), 12 + 15 * line
+        anchor = "end" if x > width / 2 else "start"
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" y2="{high}" stroke="{ACCENT}" stroke-width="1.5"/>'
+            f'<text x="{x + (-5 if anchor == "end" else 5):.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{ACCENT}">{escape(said)}</text>'
+        )
+    return _svg(width, height, "".join(parts))

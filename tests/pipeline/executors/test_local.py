@@ -1,6 +1,8 @@
 """The local executor: what it gives back when tasks raise, die, hang or eat memory."""
 
+import functools
 import gzip
+import importlib
 import os
 import pathlib
 import pickle
@@ -14,7 +16,8 @@ import pytest
 
 from pipeline.errors import EnvironmentFault, StorageError, UserError
 from pipeline.executors.contract import OUTSIDE_ATTEMPTS, WorkerDied, WorkerLimits
-from pipeline.executors.local import run_local
+from pipeline.executors.forks import start_fork_server
+from pipeline.executors.local import kept_workers, run_local
 from pipeline.guard import guard
 
 
@@ -331,3 +334,47 @@ def stages(numbers):
 
 def test_a_function_that_travels_whole_finds_the_guard_of_its_worker():
     assert pickle.loads(cloudpickle.dumps(guard)) is guard
+
+
+def imports(name):
+    """Return a load that a fork server can be seen to have made: it imports a module that nothing else here does."""
+    return functools.partial(importlib.import_module, name)
+
+
+def test_loads_are_made_before_the_first_task():
+    ran = run_local(loaded, [(n, "sched") for n in range(3)], workers=3, loads=[imports("sched")])
+    assert [r.value for r in ran] == [True] * 3
+
+
+def test_what_a_load_raises_is_left_to_the_task_that_needs_it():
+    loads = [functools.partial(int, "no number"), functools.partial(sys.exit, 1), imports("tabnanny")]
+    assert [r.value for r in run_local(loaded, [(0, "tabnanny")], workers=1, loads=loads)] == [True]
+
+
+def process(_):
+    return os.getpid()
+
+
+def test_workers_that_are_kept_serve_one_round_after_the_other():
+    with kept_workers(1) as run:
+        assert len({r.value for _ in range(3) for r in run(process, [(0, 0)])}) == 1
+
+
+def test_workers_that_are_kept_make_room_for_others_where_a_round_needs_more_than_they_were_born_with():
+    with kept_workers(1) as run:
+        first = [r.value for r in run(process, [(0, 0)])]
+        assert list(run(loaded, [], loads=[imports("rlcompleter")])) == []
+        assert [r.value for r in run(process, [(0, 0)])] == first
+        assert [r.value for r in run(loaded, [(0, "pyclbr")], loads=[imports("pyclbr")])] == [True]
+        assert [r.value for r in run(process, [(0, 0)], loads=[imports("pyclbr")])] != first
+
+
+def test_the_fork_server_gets_ready_ahead_of_need_and_answers_meanwhile(tmp_path):
+    slow, made = functools.partial(time.sleep, 0.05), functools.partial(os.mkdir, tmp_path / "made")
+    start_fork_server(["json"], [slow] * 100 + [made])
+    assert [r.value for r in run_local(abs, [(0, -1)], workers=1)] == [1]
+    assert not (tmp_path / "made").exists()
+    until = time.monotonic() + 60
+    while not (tmp_path / "made").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert (tmp_path / "made").exists()

@@ -6,7 +6,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.readers.jsonl import canonical_json
+from pipeline.readers.json_values import canonical_json
 from tests.pipeline.readers.made import read, write_jsonl
 
 ROWS = [{"text": f"document {n}", "id": f"id-{n}"} for n in range(5)]
@@ -68,12 +68,21 @@ def test_a_bad_line_is_a_fault_with_its_offset_and_the_rest_is_read(tmp_path):
     assert found.faults[0].text == "{broken"
 
 
-@pytest.mark.parametrize("value", [None, 5, ["a"], {"a": 1}])
-def test_a_line_without_text_is_a_fault_that_names_the_keys(tmp_path, value):
+@pytest.mark.parametrize(
+    ("value", "rule", "what"),
+    [
+        (None, "no_text", "null or missing"),
+        (5, "not_a_text", "a number"),
+        (True, "not_a_text", "true or false"),
+        (["a"], "not_a_text", "a list"),
+        ({"a": 1}, "not_a_text", "an object"),
+    ],
+)
+def test_a_line_without_text_is_a_fault_that_says_why_and_names_the_keys(tmp_path, value, rule, what):
     path = write_jsonl(tmp_path / "a.jsonl", [ROWS[0], {"text": value, "body": "x", "id": "i", "url": "u"}])
     (fault,) = read(path).faults
-    assert (fault.rule, fault.id, fault.url) == ("no_text", "i", "u")
-    assert "'text'" in fault.detail
+    assert (fault.rule, fault.id, fault.url) == (rule, "i", "u")
+    assert f"'text' is {what}" in fault.detail
     assert "body" in fault.detail
 
 

@@ -58,10 +58,15 @@ def test_other_columns_are_carried_with_their_types_however_nested(tmp_path):
 
 
 def test_a_column_named_as_ours_that_cannot_be_ours_is_carried_under_another_name(tmp_path):
-    path = write(tmp_path / "a.parquet", text=["a"], offset=[[1, 2]], url=[["u"]], language=[7], file=["f"])
+    path = write(tmp_path / "a.parquet", text=["a"], offset=[[1, 2]], truncated=[["u"]], language=[7], file=["f"])
     (row,) = read(path).rows
-    assert (row["input_offset"], row["input_url"], row["input_language"], row["input_file"]) == ([1, 2], ["u"], 7, "f")
-    assert (row["offset"], row["url"], row["file"]) == (0, None, "a.parquet")
+    assert (row["input_offset"], row["input_truncated"], row["input_language"], row["input_file"]) == (
+        [1, 2],
+        ["u"],
+        7,
+        "f",
+    )
+    assert (row["offset"], row["truncated"], row["file"]) == (0, None, "a.parquet")
 
 
 def test_columns_may_be_called_differently(tmp_path):
@@ -93,10 +98,13 @@ def test_a_string_column_that_is_not_utf8_does_not_end_the_file(tmp_path):
     found = read(path)
     assert [row["text"] for row in found.rows] == ["ok"]
     assert [fault.rule for fault in found.faults] == ["bad_encoding"]
-    carried = write(tmp_path / "b.parquet", text=["a", "b"], other=bad)
-    found = read(carried)
-    assert [row["text"] for row in found.rows] == ["a"]
-    assert [fault.rule for fault in found.faults] == ["bad_encoding"]
+
+
+def test_a_carried_text_that_is_not_utf8_costs_no_document(tmp_path):
+    bad = pa.Array.from_buffers(pa.string(), 2, pa.array([b"ok", b"caf\xe9"], pa.binary()).buffers())
+    found = read(write(tmp_path / "b.parquet", text=["a", "b"], other=bad))
+    assert [(row["text"], row["other"]) for row in found.rows] == [("a", "ok"), ("b", "caf\ufffd")]
+    assert found.faults == []
 
 
 def test_row_groups_are_grouped_by_size_and_lose_nothing(tmp_path):

@@ -11,8 +11,9 @@ import pytest
 import zstandard
 
 from pipeline.readers import records
-from pipeline.readers.charset import decode, decode_page, meta_codec
-from pipeline.readers.labels import codec_of
+from pipeline.readers.charset import decode_page, meta_encoding
+from pipeline.readers.encodings import decode
+from pipeline.readers.labels import encoding_of
 from pipeline.readers.pages import page_kind
 from tests.pipeline.readers.made import REAL, http, needs_real, read, warc_record
 
@@ -93,7 +94,7 @@ def test_charsets_of_real_pages_are_found():
     right = {True: 0, False: 0}
     for name, raw in found.items():
         label = SUFFIXED.sub("", pathlib.PurePath(name).parent.name)
-        codec = codec_of(label)
+        codec = encoding_of(label)
         wanted = (decode(raw, codec) if codec else raw.decode(label, "replace")).lstrip("\ufeff")
         bare = re.sub(rb"(?i)charset\s*=|encoding=", b"", raw)
         bare_wanted = (decode(bare, codec) if codec else bare.decode(label, "replace")).lstrip("\ufeff")
@@ -110,8 +111,8 @@ def test_the_prescan_agrees_with_the_html5lib_cases():
     for file in sorted((REAL / "html5lib-encoding").glob("*.dat")):
         for case in re.split(rb"(?m)^#data\n", file.read_bytes())[1:]:
             data, _, encoding = case.partition(b"\n#encoding\n")
-            wanted = codec_of(encoding.split(b"\n")[0].strip().decode())
-            if not data.startswith(b"\xef\xbb\xbf") and (meta_codec(data) or "cp1252") != wanted:
+            wanted = encoding_of(encoding.split(b"\n")[0].strip().decode())
+            if not data.startswith(b"\xef\xbb\xbf") and (meta_encoding(data) or "windows-1252") != wanted:
                 wrong.append(data)
     assert len(wrong) <= 1
     assert all(b"document.write" in data for data in wrong)

@@ -92,7 +92,7 @@ class Unique(CorpusStage):
                 if kept != position:
                     row = {"position": position, "rule": "seen", "value": 1.0, "threshold": self.threshold}
                     drops.append({**row, "detail": f"kept {kept}"})
-        return DropPositions.write(self.label, pa.Table.from_pylist(drops, schema=DROP_SCHEMA), work)
+        return DropPositions.write(self.counted_as, pa.Table.from_pylist(drops, schema=DROP_SCHEMA), work)
 
 
 @dataclass(frozen=True, kw_only=True)

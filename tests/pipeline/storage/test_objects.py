@@ -15,6 +15,7 @@ def proxy(s3, s3_port, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
     monkeypatch.setattr(objects, "REQUEST_SECONDS", 1.0)
     monkeypatch.setattr(objects, "RETRIES", 3)
+    monkeypatch.setattr(objects, "AWAY_SECONDS", 2.0)
     objects._opened.cache_clear()
     yield server
     server.close()

@@ -202,8 +202,8 @@ def test_templates_alone_are_refused_too(tmp_path):
 def test_how_many_items_are_looked_for_is_told_by_set(tmp_path, evals):
     (tmp_path / "other.csv").write_text(f'question,answer\n"{QUESTION}",38\nWhy?,So\n')
     assert Decontaminate(evals=(*evals, str(tmp_path / "other.csv"))).notes() == [
-        "loaves: 3 of 3 items are looked for",
-        "other: 1 of 2 items are looked for; 1 are too short",
+        "loaves: 3 items found, 3 of them looked for, 0 too short",
+        "other: 2 items found, 1 of them looked for, 1 too short",
     ]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from pyarrow import ipc
 
 from pipeline.errors import InputError
 from stages.decontamination.evaluation_sets import read_items, set_name
@@ -72,7 +75,6 @@ def test_a_bad_line_is_named(tmp_path):
     [
         ("cut.jsonl.gz", gzip.compress(LINES, mtime=0)[:-9]),
         ("cut.jsonl.zst", zstandard.compress(LINES * 50)[:-9]),
-        ("not.jsonl.gz", LINES),
         ("not.parquet", LINES),
         ("latin.jsonl", '{"q": "é"}'.encode("latin-1")),
         ("set.xml", b"<items/>"),
@@ -82,6 +84,12 @@ def test_a_file_that_cannot_be_read_to_its_end_is_named(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=name):
         items(tmp_path / name)
+
+
+def test_how_a_set_is_packed_is_told_by_its_bytes(tmp_path):
+    (tmp_path / "a.jsonl.gz").write_bytes(LINES)
+    (tmp_path / "b.jsonl").write_bytes(gzip.compress(LINES, mtime=0))
+    assert items(tmp_path / "a.jsonl.gz") == items(tmp_path / "b.jsonl") == EXPECTED
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -196,3 +204,37 @@ def test_a_parquet_file_may_hold_lists_structs_bytes_and_dictionaries(tmp_path):
         ("raw", "café"),
     )
     assert items(tmp_path / "set.parquet") == [("0", expected)]
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-8-sig", "utf-32"])
+@pytest.mark.parametrize("name", ["a.jsonl", "b.csv", "c.tsv", "d.json"])
+def test_a_set_in_any_unicode_encoding_is_read(tmp_path, name, codec):
+    content = {
+        "a.jsonl": '{"question": "Wie viele Brücken?"}\n{"question": "Und Häuser?"}\n',
+        "b.csv": "question\nWie viele Brücken?\nUnd Häuser?\n",
+        "c.tsv": "question\tanswer\nWie viele Brücken?\t7\nUnd Häuser?\t8\n",
+        "d.json": '{"examples": [{"question": "Wie viele Brücken?"}, {"question": "Und Häuser?"}]}',
+    }[name]
+    (tmp_path / name).write_bytes(content.encode(codec))
+    items = list(read_items(str(tmp_path / name), ("question",)))
+    assert [text for item in items for _, text in item.texts] == ["Wie viele Brücken?", "Und Häuser?"]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_a_set_may_be_packed_and_called_as_it_likes(tmp_path, ending, pack):
+    path = tmp_path / f"loaves.jsonl.{ending}"
+    path.write_bytes(pack(b'{"question": "How many loaves?"}\n'))
+    assert set_name(str(path)) == "loaves"
+    assert [item.texts for item in read_items(str(path))] == [(("question", "How many loaves?"),)]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match="to its end"):
+        list(read_items(str(path)))
+
+
+@pytest.mark.parametrize("new", [ipc.new_file, ipc.new_stream])
+def test_an_arrow_file_of_either_form_is_a_set(tmp_path, new):
+    table = pa.table({"question": ["How many loaves?"], "choices": [["two", "three"]]})
+    with new(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    (item,) = read_items(str(tmp_path / "a.arrow"))
+    assert item.texts == (("question", "How many loaves?"), ("choices", "two"), ("choices", "three"))

@@ -299,7 +299,7 @@ def test_metadata_is_what_the_page_says_of_itself():
         "canonical_url": "https://example.org/bridges",
         "licence": "https://creativecommons.org/licenses/by/4.0/",
     }
-    assert [f.name for f in Extract().adds] == ["charset", "charset_found_by", "extracted_by"]
+    assert [f.name for f in Extract().adds] == ["charset", "charset_found_by", "extracted_by", "damaged"]
 
 
 @pytest.mark.parametrize(

@@ -240,3 +240,13 @@ def test_the_text_of_real_pages_is_the_librarys_but_for_joiners_and_controls():
 def test_no_real_page_is_taken_for_one_nested_too_deeply():
     for html in real_pages(200):
         assert not isinstance(Extract(engine="resiliparse", max_depth=200)._extract(html), Drop)
+
+
+def test_how_much_of_a_page_is_damaged_is_a_column_and_can_be_a_rule():
+    damaged = ARTICLE.replace("bridges", "bri\ufffdges").encode()
+    pages = batch(ARTICLE.encode(), damaged, types=["text/html; charset=utf-8"] * 2)
+    whole, hurt = Extract().apply(pages).kept.column("damaged")
+    assert whole == 0.0
+    assert 0 < hurt < 0.02
+    outcome = Extract(max_damaged=0.0).apply(pages)
+    assert [(r.rule, r.value, r.threshold) for r in outcome.removed] == [("damaged", hurt, 0.0)]

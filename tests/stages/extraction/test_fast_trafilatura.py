@@ -162,6 +162,7 @@ def test_paragraphs_and_their_kinds_are_justexts(parts):
 
 def test_another_source_leaves_the_library_as_it_is_and_says_so(monkeypatch):
     monkeypatch.setitem(fast_trafilatura.DIGESTS, "utils.trim", "0" * 16)
+    monkeypatch.setattr(fast_trafilatura, "SOURCES", "other")
     fast_trafilatura._loaded.cache_clear()
     try:
         modules = fast_trafilatura.library()
@@ -174,6 +175,7 @@ def test_another_source_leaves_the_library_as_it_is_and_says_so(monkeypatch):
 
 def test_another_version_leaves_the_library_as_it_is_and_says_so(monkeypatch):
     monkeypatch.setitem(fast_trafilatura.VERSIONS, "trafilatura", "1.0")
+    monkeypatch.setattr(fast_trafilatura, "SOURCES", "other")
     fast_trafilatura._loaded.cache_clear()
     try:
         assert fast_trafilatura.why_slow().startswith("trafilatura runs as it is")
@@ -182,7 +184,9 @@ def test_another_version_leaves_the_library_as_it_is_and_says_so(monkeypatch):
 
 
 def test_the_pinned_release_is_the_one_the_functions_were_proved_for():
-    fast_trafilatura._loaded.cache_clear()
+    modules = private_library.load_copy("tests.own_trafilatura")
+    assert fast_trafilatura.differences(modules) == []
+    assert private_library.sources_digest(fast_trafilatura.VERSIONS) == fast_trafilatura.SOURCES
     assert fast_trafilatura.why_slow() == ""
 
 

@@ -2,6 +2,7 @@
 
 import collections
 
+import numpy as np
 import pytest
 from datatrove.pipeline.filters import GopherRepetitionFilter
 from hypothesis import given, settings
@@ -9,13 +10,14 @@ from hypothesis import strategies as st
 
 from pipeline.documents import Batch, Document
 from pipeline.stage import Drop, StageFault
-from stages.quality.gopher_repetition import GopherRepetition, repeated_characters, repeats, top_characters
-from stages.text.words import whitespace_words
+from stages.quality.gopher_repetition import GopherRepetition, all_copies, repeats
+from stages.text.ngrams import DCLM, DOLMA, counted_shares, ngram_characters
+from stages.text.words import spacy_words, unicode_words, whitespace_words
 from tests.stages import published
 
 
 def rule(text, **parameters):
-    return published.verdict(GopherRepetition(**parameters), text)[0]
+    return published.verdict(GopherRepetition(words="spacy", **parameters), text)[0]
 
 
 VARIED = " ".join(f"word{n} thing{n * 7}" for n in range(60))
@@ -72,20 +74,32 @@ def test_a_size_given_twice_is_refused():
 few_words = st.lists(st.sampled_from(["a", "aa", "b", "ab", "ba", "c", "é😀"]), max_size=60)
 
 
+UNITS = st.sampled_from([whitespace_words, unicode_words, spacy_words])
+
+
+def characters(words, top=(), dup=()):
+    by_number = (words.length, words.hash, words.power, words.at, words.code)
+    return ngram_characters(words.numbers, *by_number, np.array(top, np.int64), np.array(dup, np.int64)).tolist()
+
+
 @settings(max_examples=300, deadline=None)
-@given(few_words, st.integers(1, 6))
-def test_the_most_frequent_ngram_is_the_first_seen_of_the_most_frequent(words, n):
+@given(few_words, UNITS, st.integers(1, 6))
+def test_the_most_frequent_ngram_is_the_first_seen_of_the_most_frequent(words, unit, n):
+    split = unit(" ".join(words))
+    words = split.texts
     grams = [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
     expected = 0
     if grams:
         gram, count = collections.Counter(grams).most_common(1)[0]
         expected = len(gram) * count
-    assert top_characters(whitespace_words(" ".join(words)), n) == expected
+    assert characters(split, top=(n,)) == [expected]
 
 
 @settings(max_examples=300, deadline=None)
-@given(few_words, st.integers(1, 6))
-def test_ngrams_are_the_same_where_their_letters_are_wherever_words_end(words, n):
+@given(few_words, UNITS, st.integers(1, 6))
+def test_ngrams_are_the_same_where_their_letters_are_wherever_words_end(words, unit, n):
+    split = unit(" ".join(words))
+    words = split.texts
     seen, expected, at = set(), 0, 0
     while at < len(words) - n + 1:
         gram = "".join(words[at : at + n])
@@ -95,7 +109,50 @@ def test_ngrams_are_the_same_where_their_letters_are_wherever_words_end(words, n
         else:
             seen.add(gram)
             at += 1
-    assert repeated_characters(whitespace_words(" ".join(words)), n) == expected
+    assert characters(split, dup=(n,)) == [expected]
+
+
+def test_all_sizes_at_once_are_as_each_alone():
+    split = whitespace_words("a b c a b c a b d e a b c d e f " * 9)
+    together = characters(split, top=(2, 3, 4), dup=(5, 6, 7))
+    assert together == [characters(split, (n,))[0] for n in (2, 3, 4)] + [
+        characters(split, (), (n,))[0] for n in (5, 6, 7)
+    ]
+
+
+def shares_by_the_book(words, n, top, system):
+    """What Dolma and DCLM take: see `counted_shares`."""
+    grams = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+    counts = collections.Counter(grams)
+    size = {gram: sum(map(len, gram)) for gram in counts}
+    letters = sum(map(len, words))
+    if not grams:
+        return 0.0
+    if top:
+        gram, count = counts.most_common(1)[0]
+        if system == DOLMA:
+            return count * size[gram] / letters
+        return count * max(size[g] for g in counts if counts[g] == count) / letters if count > 1 else 0.0
+    if system == DOLMA:
+        return sum(size[g] for g in grams if counts[g] > 1) / sum(size[g] for g in grams)
+    covered = {i + k for i, gram in enumerate(grams) if counts[gram] > 1 for k in range(n)}
+    return sum(len(words[i]) for i in covered) / letters
+
+
+@settings(max_examples=200, deadline=None)
+@given(few_words, st.integers(1, 6), st.booleans(), st.sampled_from([DOLMA, DCLM]))
+def test_shares_of_all_copies_are_those_of_dolma_and_dclm(words, n, top, system):
+    split = whitespace_words(" ".join(words))
+    sizes = (np.array([n], np.int64), np.array([], np.int64))
+    found = counted_shares(split.numbers, split.length, *(sizes if top else sizes[::-1]), system)
+    assert found.tolist() == pytest.approx([shares_by_the_book(words, n, top, system)])
+
+
+@given(st.lists(st.sampled_from(["", "a", "bb", "ccc"])))
+def test_all_copies_are_counted(parts):
+    again = [part for part in parts if parts.count(part) > 1]
+    expected = (len(again), sum(map(len, again)), len(parts), sum(map(len, parts)))
+    assert all_copies(parts) == expected
 
 
 @given(st.lists(st.sampled_from(["", "a", "bb", "ccc"])))
@@ -110,7 +167,7 @@ OFF = {"dup_line_frac": 0, "dup_para_frac": 0, "dup_line_char_frac": 0, "dup_par
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(published.texts, published.prose), st.sampled_from([{}, OFF, {**OFF, "top_n_grams": ()}]))
 def test_the_verdict_is_datatroves(text, parameters):
-    ours = published.verdict(GopherRepetition(**parameters), text)
+    ours = published.verdict(GopherRepetition(words="spacy", **parameters), text)
     assert ours == published.published_verdict(GopherRepetitionFilter(**parameters), text)
 
 
@@ -120,6 +177,6 @@ def test_the_verdict_on_real_documents_is_datatroves():
     if not documents:
         pytest.skip("no real documents here")
     for parameters in ({}, OFF):
-        stage, theirs = GopherRepetition(**parameters), GopherRepetitionFilter(**parameters)
+        stage, theirs = GopherRepetition(words="spacy", **parameters), GopherRepetitionFilter(**parameters)
         for text in documents:
             assert published.verdict(stage, text) == published.published_verdict(theirs, text)

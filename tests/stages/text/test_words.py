@@ -3,17 +3,22 @@
 import functools
 
 import pytest
+import regex
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.documents import Document
+from pipeline.documents import Document, clean_text
 from stages.text import spacy_split, words
+from stages.text.vocabulary import Vocabulary
 from stages.text.words import (
-    character_words,
     count_sentences,
+    sentences_of_lines,
+    spacy_sentences_of_lines,
     spacy_words,
     split_sentences,
+    split_unicode_sentences,
+    unicode_words,
     whitespace_words,
 )
 from tests.stages import published
@@ -152,15 +157,113 @@ def test_whitespace_words_keep_their_marks():
     assert whitespace_words("I don't\u00a0know.").texts == ["I", "don't", "know."]
 
 
-def test_scripts_without_spaces_are_split_into_letters_and_others_into_words():
-    assert character_words("我爱Python3。 สวัส").texts == ["我", "爱", "Python3", "。", "ส", "วั", "ส"]
+@settings(max_examples=200, deadline=None)
+@given(published.texts)
+def test_units_lose_no_character_but_white_space(text):
+    assert "".join(spacy_words(text).texts) == "".join(clean_text(text).split())
+    assert "".join(whitespace_words(text).texts) == "".join(text.split())
+    assert "".join(unicode_words(text).texts) == "".join(text.split()).replace("\u200b", "")
+
+
+SPACED = regex.compile(r"[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{LineBreak=SA}]]", regex.V1)
+LETTERS = "aBéβж2٣٤_.,:'’\"·‿אבｶカー\u0301\u200d\u00ad\u0308😀👩🇩🇪#% \u2060"
+
+
+def by_the_standard(text):
+    """The words of UAX #29 as the library regex finds them, runs of one mark joined."""
+    found = []
+    for word in regex.split(r"\b", text, flags=regex.V1 | regex.WORD):
+        if not word or word.isspace():
+            continue
+        is_mark = not SPACED.search(word) and not regex.search(r"[\p{N}\p{Cf}\p{Extended_Pictographic}_🇩🇪‿]", word)
+        if found and is_mark and set(found[-1]) == {word[0]}:
+            found[-1] += word
+        elif word:
+            found.append(word)
+    return found
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text(LETTERS, max_size=14).map(lambda text: " ".join(text.split())))
+def test_unicode_words_are_those_of_the_standard(text):
+    expected = [word for part in text.split() for word in by_the_standard(part)]
+    assert unicode_words(text).texts == expected
+
+
+def test_each_letter_in_use_is_as_the_standard_has_it():
+    spaced = [chr(c) for c in range(0x20000) if SPACED.fullmatch(chr(c))]
+    text = " ".join(f"a{c}a {c}1 '{c}'" for c in spaced)
+    assert unicode_words(text).texts == [word for part in text.split() for word in by_the_standard(part)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't, 3.14!", "Don't|,|3.14|!"),
+        ("well-known ... ------ !!!", "well|-|known|...|------|!!!"),
+        ("我爱Python3。", "我|爱|Python3|。"),
+        ("これはコンピューターです。", "こ|れ|は|コンピューター|で|す|。"),
+        ("การเป็นสัตว์ใน", "การ|เป็น|สัตว์|ใน"),
+        ("ພາສາລາວເປັນ", "ພາ|ສາ|ລາວ|ເປັນ"),
+        ("ภาษา\u200bไทย", "ภา|ษา|ไทย"),
+        ("ខ្មែរជាភាសា", "ខ្មែរ|ជា|ភា|សា"),
+        ("မြန်မာစာသည်။", "မြန်|မာ|စာ|သည်|။"),
+        ("བོད་ཀྱི་སྐད།", "བོད་|ཀྱི་|སྐད|།"),
+        ("👩‍👧🇩🇪🇫🇷", "👩‍👧|🇩🇪|🇫🇷"),
+        ("हिन्दी है।", "हिन्दी|है|।"),
+        ("\u0301\u0301", "\u0301\u0301"),
+    ],
+)
+def test_words_of_a_script_are_found_by_its_spelling(text, expected):
+    assert unicode_words(text).texts == expected.split("|")
+
+
+def test_equal_scanned_words_have_equal_numbers_and_no_others():
+    text = " ".join(f"w{n % 700} {n % 700}" for n in range(3000))
+    words = unicode_words(text)
+    by_number = dict(zip(words.numbers.tolist(), words.texts, strict=True))
+    assert [by_number[n] for n in words.numbers.tolist()] == text.split()
+    assert len(set(by_number.values())) == len(by_number) == len(words.length)
 
 
 @settings(max_examples=200, deadline=None)
 @given(published.texts)
-def test_units_lose_no_character_but_white_space(text):
-    for unit in (spacy_words, whitespace_words, character_words):
-        assert "".join(unit(text).texts) == "".join(text.split())
+def test_what_is_known_of_scanned_words_is_what_a_vocabulary_knows(text):
+    words = unicode_words("".join(c for c in text if c < "\U00020000"))  # beyond, all of Han are taken for letters
+    known = Vocabulary(lambda chunks: [(chunk,) for chunk in chunks])
+    numbers = known.words_of(words.texts)
+    for ours, theirs in ((words.length, known.length), (words.hash, known.hash), (words.power, known.power)):
+        assert ours[words.numbers].tolist() == theirs.array[numbers].tolist()
+    assert (words.flags[words.numbers] & 3).tolist() == (known.flags.array[numbers] & 3).tolist()
+
+
+def test_distinct_words_are_counted_once():
+    for unit in (spacy_words, unicode_words, whitespace_words):
+        assert unit("the cat and the dog of it").distinct(("the", "and", "nothing", "")) == 2
+        assert unit("").distinct(("the",)) == 0
+
+
+def test_unicode_sentences_end_at_the_marks_of_every_script():
+    assert split_unicode_sentences("It is. Is it?) Yes!! 3.14 is. ") == ["It is.", " Is it?)", " Yes!!", " 3.14 is. "]
+    assert split_unicode_sentences("你好。我们走！") == ["你好。", "我们走！"]
+    lines = ["One. Two.\n", "\n", "no end\n", "A! B? C"]
+    assert sentences_of_lines(unicode_words("".join(lines)), lines) == [2, 1, 1, 3]
+
+
+@settings(max_examples=300, deadline=None)
+@given(published.texts.map(clean_text))
+def test_spacys_sentences_of_all_lines_are_those_of_each_alone(text):
+    lines = text.splitlines(keepends=True)
+    counts = spacy_sentences_of_lines(text, spacy_words(text), lines)
+    assert counts == [count_sentences(line.strip()) for line in lines]
+
+
+@settings(max_examples=200, deadline=None)
+@given(published.texts)
+def test_sentences_of_a_line_are_those_it_has_alone(text):
+    lines = text.splitlines(keepends=True)
+    assert sentences_of_lines(unicode_words(text), lines) == [len(split_unicode_sentences(line)) for line in lines]
+    assert "".join(split_unicode_sentences(text)) == text
 
 
 @settings(max_examples=300, deadline=None)

@@ -119,9 +119,9 @@ def test_the_cost_of_a_corpus_counts_the_head_and_not_the_look_up():
 
 def test_sizes_that_cost_almost_the_least_are_flat():
     rows = costs({8192: 1200, 32_768: 1000, 65_536: 990, 262_144: 985}, hidden=100, other_parameters=1e9)
-    assert [row["vocab_size"] for row in rows if row["flat"]] == [32_768, 65_536]
-    assert min(row["over_least"] for row in rows) == 0.0
-    assert rows[0]["over_least"] == pytest.approx(1200 * (1e9 + 819_200) / (990 * (1e9 + 6_553_600)) - 1)
+    assert [row.vocab_size for row in rows if row.flat] == [32_768, 65_536]
+    assert min(row.over_least for row in rows) == 0.0
+    assert rows[0].over_least == pytest.approx(1200 * (1e9 + 819_200) / (990 * (1e9 + 6_553_600)) - 1)
 
 
 def test_the_report_is_written_as_json_csv_and_parquet(report, tmp_path):

@@ -1,0 +1,126 @@
+"""Lines of a text file, and the values of a JSON text as if each were one, past whatever is damaged between them.
+
+Offsets count decompressed bytes; of a file in UTF-16 or UTF-32, the bytes it has as UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from pipeline.readers.compressed import MAGIC, Feed, find_magic, first_bytes
+from pipeline.readers.packed import open_packed
+
+_LINE_START = re.compile(rb"\s*[{\[]")
+
+
+@dataclass(slots=True)
+class Damage:
+    """Bytes between two lines that could not be had, and why."""
+
+    offset: int
+    rule: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Line:
+    """A line without its line break.
+
+    Attributes:
+        data: None where the line is longer than the limit.
+        torn: what follows it could not be had, so that it may not be whole.
+    """
+
+    offset: int
+    data: bytes | None
+    size: int
+    torn: bool = False
+
+
+def lines(file: BinaryIO, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
+    """Yield the lines that start in ``[start, end)``, and damage where it lies.
+
+    Args:
+        start, end: bytes of a plain file; a compressed one is read whole.
+        limit: a longer line comes without its bytes.
+    """
+    if packing == "":
+        # from the byte before, so that a line which begins exactly at `start` is seen to begin there
+        first = max(0, start - 1)
+        for line in _assemble(open_packed(file, "", first), first, limit):
+            if line.offset >= end:
+                return
+            if line.offset >= start:
+                yield line
+        return
+    at: int | None = 0
+    base = 0
+    while at is not None:
+        feed = open_packed(file, packing, at)
+        yield from _assemble(feed, base, limit)
+        if feed.damage is None:
+            return
+        base += feed.position
+        yield Damage(base, "cut_file" if feed.cut else "damaged_region", f"{feed.damage}, at byte {feed.damaged_at}")
+        at = _next_member(file, packing, feed.damaged_at + 1)
+
+
+def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
+    offset, size, pending = base, 0, []
+    while piece := feed.read():
+        *full, rest = piece.split(b"\n")
+        for part in full:
+            size += len(part)
+            pending.append(part)
+            yield Line(offset, b"".join(pending) if size <= limit else None, size)
+            offset += size + 1
+            size, pending = 0, []
+        size += len(rest)
+        pending = [*pending, rest] if size <= limit else []
+    if size:
+        yield Line(offset, b"".join(pending) if size <= limit else None, size, torn=feed.damage is not None)
+
+
+def values(file: BinaryIO, packing: str, limit: int) -> Iterator[Line | Damage]:
+    """Yield the values of a JSON text, the elements where it is a list, each as a `Line`, and damage where it lies."""
+    from pipeline.readers.value_ends import IN_VALUE, fresh, next_value  # compiled code, for the file that needs it
+
+    feed, state = open_packed(file, packing), fresh()
+    begin, before, size = 0, 0, 0
+    pending: list[bytes] = []
+    while piece := feed.read():
+        data, at, end = np.frombuffer(piece, np.uint8), 0, 0
+        while end >= 0:
+            start, end = next_value(data, at, state)
+            if start >= 0:
+                begin, size, at, pending = before + start, 0, start, []
+            if end >= 0 or state[IN_VALUE]:
+                part = piece[at : end if end >= 0 else len(piece)]
+                size += len(part)
+                pending = [*pending, part] if size <= limit else []
+            if end >= 0:
+                yield Line(begin, b"".join(pending) if size <= limit else None, size)
+                at = end
+        before += len(piece)
+    if state[IN_VALUE]:
+        yield Line(begin, b"".join(pending) if size <= limit else None, size, torn=feed.damage is not None)
+    if feed.damage is not None:
+        rule = "cut_file" if feed.cut else "damaged_region"
+        yield Damage(feed.position, rule, f"{feed.damage}, at byte {feed.damaged_at}")
+
+
+def _next_member(file: BinaryIO, packing: str, start: int) -> int | None:
+    """Return the first member at or after `start` whose content begins like a line of JSON."""
+    at: int | None = start if packing in MAGIC else None
+    while at is not None:
+        at = find_magic(file, MAGIC[packing], at)
+        if at is not None:
+            if _LINE_START.match(first_bytes(file, packing, 64, at)):
+                return at
+            at += 1
+    return None
