@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.errors import InputError, UserError
 from pipeline.storage import Folder
 from tests.tokenizer.oracles import english, ladder_of
-from tokenizer.batches.account import account_of
+from tokenizer.batches.account import account_of, lines_of
 from tokenizer.batches.folder import open_shards
 from tokenizer.batches.look import Looker, domain_of
 from tokenizer.batches.look_kernel import COPIED, REPETITION, RUN, SIGNALS, copied_tokens, measure_pieces
@@ -65,6 +65,14 @@ def test_a_page_planted_many_times_is_the_first_finding_and_all_first_suspects(s
     assert first <= top["step"] < last
     assert account["tokens"] == (last - first) * 256
     assert sum(account["mix"]["domain"].values()) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_window_that_is_the_whole_training_is_compared_with_nothing_and_says_so(shards):
+    training = Training(Sequential(shards.parts, 64), Schedule(4))
+    steps = training.schedule.steps_in(training.sampler.samples)
+    account = account_of(Looker(training, facts_of(shards)), 0, steps, shards.folder.get("tokenizer.json"))
+    assert any("no other window" in line for line in lines_of(account))
+    assert json.loads(json.dumps(account, allow_nan=False))["suspects"]
 
 
 def test_an_ordinary_window_is_no_first_among_random_ones(shards):
