@@ -39,6 +39,13 @@ def shards_of(files: list[str], tokenizer: str, out: str, shuffle: int | None) -
     return make_shards(files, options, Folder(out), workers=1).manifest.tokens
 
 
+def tokens_and_peak(*arguments) -> tuple[int, float]:  # type: ignore[no-untyped-def]
+    """Return the tokens of `shards_of`, and the most memory that this process had, in MiB."""
+    tokens = shards_of(*arguments)
+    status = pathlib.Path("/proc/self/status").read_text()
+    return tokens, int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vocab-size", type=int, default=32768)
@@ -86,7 +93,9 @@ def main() -> None:
                 for copy in files:
                     if not pathlib.Path(copy).exists():
                         os.link(file, copy)
-                tokens, _, _, peak = in_child(shards_of, files, path, f"{place}/memory-{copies}-{shuffle}", shuffle)
+                (tokens, peak), *_ = in_child(
+                    tokens_and_peak, files, path, f"{place}/memory-{copies}-{shuffle}", shuffle
+                )
                 print(f"{copies} times the text, shuffle {shuffle}: {tokens:,} tokens, peak {peak:.0f} MiB")
 
 
