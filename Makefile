@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test test-cluster check bench clean kernels
+.PHONY: demo test test-cluster audit check bench docs clean kernels
 
 demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
@@ -20,6 +20,11 @@ $(VENV)/.ray: $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]'
 	touch $(VENV)/.ray
 
+# Known vulnerabilities of the run-time set, asked of the package registry; what it does not know is listed, not audited.
+audit: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt pip-audit
+	$(BIN)/pip-audit --disable-pip --require-hashes --requirement requirements.txt
+
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -28,12 +33,19 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
+# The pages of docs/ as a site, in site/; docs/recipe.md is made from the code. What builds it has an environment of its own.
+docs: $(STAMP)
+	test -x $(VENV)-docs/bin/mkdocs || $(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --constraint constraints.txt mkdocs-material
+	$(BIN)/python -m tokenmill.reference > docs/recipe.md
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --quiet --strict
+
 # An old pip fails on some sets of extras, so it is brought up to date first.
 $(STAMP): pyproject.toml constraints.txt hatch_build.py
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tokenmill needs Python 3.11 or newer: make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable '.[dev]'
 	$(BIN)/python -m tokenmill.kernels
 	touch $(STAMP)
 
@@ -42,4 +54,4 @@ kernels:
 	find pipeline stages tokenizer -name '*.nb[ci]' -delete
 
 clean: kernels
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-docs runs site .pytest_cache .mypy_cache .ruff_cache .hypothesis

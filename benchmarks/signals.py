@@ -4,12 +4,15 @@
 
 Without a recipe: a toy job that writes 400 files. With one: that run. INT, TERM, HUP, KILL, and STOP with CONT go to the
 program, its fork server, its workers or its whole group, from the first moment on. In the end the files must be those of
-a run that nobody disturbed, and after each death there may be no process and no temporary file.
+a run that nobody disturbed, and after each death there may be no process, no lock and no temporary file. With a recipe,
+the first rounds are an interrupt of the whole group at each twentieth of a second of the first two and a half: each must
+end at once, with its exit code and without a traceback.
 """
 
 from __future__ import annotations
 
 import collections
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -60,6 +63,48 @@ def content(out: pathlib.Path) -> dict[str, str]:
     return {str(p.relative_to(out)): hashlib.sha256(p.read_bytes()).hexdigest() for p in names}
 
 
+def is_free(out: pathlib.Path) -> bool:
+    """Return whether nobody holds folder `out`."""
+    if not out.exists():
+        return True
+    descriptor = os.open(out, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def interrupted_early(recipe: str, place: pathlib.Path, environment: dict[str, str]) -> None:
+    """Interrupt runs in their first moments."""
+    ends: collections.Counter[int] = collections.Counter()
+    for step in range(1, 51):
+        run = subprocess.Popen(
+            command(recipe, place, place / "early"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            text=True,
+        )
+        time.sleep(step / 20)
+        sent = time.monotonic()
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGINT)
+        _, said = run.communicate()
+        ends[run.returncode] += 1
+        assert time.monotonic() - sent < 10, f"took {time.monotonic() - sent:.1f} s to end"
+        if "Traceback" in said:  # before a line of ours runs, Python answers an interrupt itself
+            assert "tokenmill/cli.py" not in said, said
+            assert step <= 4, said
+        assert left(run.pid) == []
+        assert is_free(place / "early")
+        assert not list((place / "temporary").iterdir())
+    print(f"50 interrupts in the first two and a half seconds, exits: {dict(ends)}")
+
+
 def strike(leader: int, chance: random.Random) -> str | None:
     """Send one signal, and return what and to whom; None where there was nobody."""
     server, workers = parts(leader)
@@ -90,6 +135,8 @@ def main() -> None:
         (place / "temporary").mkdir()
         environment = {**os.environ, "TMPDIR": str(place / "temporary")}
         subprocess.run(command(recipe, place, place / "calm"), check=True, capture_output=True, env=environment)
+        if recipe:
+            interrupted_early(recipe, place, environment)
         sent: collections.Counter[str] = collections.Counter()
         jobs, ends = 0, collections.Counter[int]()
         while sum(sent.values()) < rounds:
@@ -111,11 +158,13 @@ def main() -> None:
                 ends[run.returncode] += 1
                 assert left(run.pid) == [], f"left behind after exit {run.returncode}: {left(run.pid)}"
                 assert not list((place / "temporary").iterdir()), list((place / "temporary").iterdir())
+                assert is_free(out), "the lock is still held"
                 if run.returncode == 0:
                     break
                 if run.returncode > 0 and "KeyboardInterrupt" not in said:
                     print(f"exit {run.returncode}: {said.strip().splitlines()[-1] if said.strip() else ''}")
             assert content(out) == content(place / "calm"), "the files are not those of an undisturbed run"
+            assert not [p for p in out.rglob("*") if "#" in p.name or p.name in (".next", "unfinished.json")]
     print(f"{sum(sent.values())} signals over {jobs} jobs in {sum(ends.values())} starts: the same files, nothing left")
     print("exits:", dict(ends))
     for what, number in sorted(sent.items()):

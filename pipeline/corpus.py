@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
@@ -74,12 +73,14 @@ class Observations:
         gone: decisions of the corpus stages before it in the same pass, each with its folder: the documents they
             drop are not in what is read here.
         inputs: folders of the decisions whose products the stage takes (`CorpusStage.takes`), by product.
+        tryout: the corpus is only a part of what the recipe is meant for.
     """
 
     folder: Folder
     shards: Shards
     gone: tuple[tuple[DropPositions, Folder], ...] = ()
     inputs: Mapping[str, Folder] = field(default_factory=dict)
+    tryout: bool = False
 
     def read(self, shard: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was observed of `shard`, or `columns` of it, positions those of the corpus."""
@@ -175,8 +176,9 @@ class Corpus:
 
 def rows_of(folder: Folder, name: str, rows: np.ndarray, columns: list[str]) -> pa.Table:
     """Return `columns` of the documents in `rows` (ascending) of shard `name`, whose texts stand in `folder`."""
-    with folder.open(f"{name}.parquet") as file:
-        parquet = pq.ParquetFile(file)
+    with folder.parquet(
+        f"{name}.parquet", 64 << 10
+    ) as parquet:  # of a large shard only its footer and what is asked for
         starts = np.cumsum([0] + [parquet.metadata.row_group(g).num_rows for g in range(parquet.num_row_groups)])
         groups = np.searchsorted(starts, rows, side="right") - 1
         return pa.concat_tables(

@@ -192,6 +192,10 @@ class Batch:
         """Return the batch with `data` in place of its columns; the texts must be the same."""
         return self._like(data, self.numbers, self._documents)
 
+    def remade(self, data: pa.RecordBatch, numbers: np.ndarray) -> Batch:
+        """Return `data`, made of these documents elsewhere, in place of them; views are made anew."""
+        return self._like(data, numbers, None)
+
     def numbered(self, first: int) -> Batch:
         """Return the batch with its documents numbered from `first` on."""
         return self._like(self.data, np.arange(first, first + len(self), dtype=np.int64), self._documents)

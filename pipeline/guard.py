@@ -21,7 +21,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_SLOT = struct.Struct("@qqqq")  # document number, stage index, offset in the input, batch (1) or single document (0)
+# document number, stage index, offset in the input or documents in the part, batch (1) or single document (0)
+_SLOT = struct.Struct("@qqqq")
 _STRIDE = 64  # a cache line each: workers do not slow each other
 NOTHING = -1
 _LEAST_SECONDS = 0.001  # a timer of zero would be none; a document whose time is spent ends at the next clock tick
@@ -33,6 +34,7 @@ class _Guard:
     def __init__(self) -> None:
         self.map: mmap.mmap | None = None
         self.cpu_seconds = 0.0
+        self.wall_seconds = 0.0  # without progress; held to by whoever looks from outside, for forks of ours by us
         self.stage = NOTHING
         self._at = 0
         self._held = False
@@ -84,9 +86,9 @@ class _Guard:
             self._arm(NOTHING if batch else number)
 
     @contextlib.contextmanager
-    def holding(self, number: int, *, batch: bool = False) -> Iterator[None]:
+    def holding(self, number: int, offset: int = NOTHING, *, batch: bool = False) -> Iterator[None]:
         """Say `working_on` for the whole block; what is called inside cannot say otherwise."""
-        self.working_on(number, batch=batch)
+        self.working_on(number, offset, batch=batch)
         self._held = True
         try:
             yield
@@ -98,6 +100,27 @@ class _Guard:
         if self.map is not None:
             _SLOT.pack_into(self.map, self._at, NOTHING, NOTHING, NOTHING, 0)
             self._settle()
+
+    def seen(self) -> tuple[int, int, int, bool]:
+        """Return what is written in our slot, also by a fork of this process: as `Board.look`."""
+        if self.map is None:
+            return NOTHING, NOTHING, NOTHING, True
+        number, stage, offset, batch = _SLOT.unpack_from(self.map, self._at)
+        return number, stage, offset, bool(batch)
+
+    def pause(self) -> None:
+        """Disarm the timer; what is in work stays written, for a fork of this process goes on with it."""
+        if self.map is not None:
+            self._settle()
+
+    def spent(self) -> dict[int, float]:
+        """Return the CPU seconds that each document of this batch has used so far."""
+        self.pause()
+        return dict(self._used)
+
+    def resume(self, spent: dict[int, float]) -> None:
+        """Take over what a fork of this process has counted."""
+        self._used.update(spent)
 
     def used(self, number: int) -> float:
         """Return the CPU seconds that document `number` has used in this batch, in whole ticks of the kernel's clock."""

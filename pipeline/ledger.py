@@ -36,7 +36,8 @@ class LedgerBuilder:
     """Gathers the ledger rows of one shard, in the order in which documents left.
 
     Args:
-        text_characters: how much of a document's text is kept: the first so many characters, -1 for all.
+        text_characters: how much of a document's text is kept: the first so many characters, -1 for all; with 0 neither
+            spans nor details are, for they are pieces of texts too.
         shards: the corpus that positions of partners speak of.
     """
 
@@ -79,10 +80,13 @@ class LedgerBuilder:
                 kind=removal.kind,
                 value=removal.value,
                 threshold=removal.threshold,
-                detail=removal.detail or (f"kept {removal.partner_id}" if removal.partner_id is not None else ""),
+                detail=self.told("", removal.detail)
+                or (f"kept {removal.partner_id}" if removal.partner_id is not None else ""),
                 partner_id=removal.partner_id,
                 partner=self._place(removal.partner),
-                text=removal.text if removal.kind == "span" else self.excerpt(removal.text or texts[row]),
+                text=removal.text
+                if removal.kind == "span" and self._limit
+                else self.excerpt(removal.text or texts[row]),
             )
 
     def _place(self, position: int | None) -> str | None:
@@ -94,7 +98,11 @@ class LedgerBuilder:
         """Return as much of `text` as the ledger keeps."""
         if text is None or self._limit < 0:
             return text
-        return text[: self._limit]
+        return text[: self._limit] if self._limit else None
+
+    def told(self, place: str, said: str) -> str:
+        """Return the detail of a removal: its place, and what was said of it where that may be a piece of the text."""
+        return f"{place}{said}" if self._limit else place.removesuffix(": ")
 
     def table(self) -> pa.Table:
         """Return the rows gathered so far."""

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from pipeline.documents import Batch, Document, text_array
-from pipeline.errors import is_environment
+from pipeline.documents import Batch, Document, clean_text, text_array
+from pipeline.errors import is_environment, place_of
 from pipeline.guard import guard
 
 
@@ -255,10 +255,14 @@ class DocumentStage(MapStage):
                 verdict: Verdict = None
             else:
                 guard.working_on(int(batch.numbers[row]))
+                text = document.text
                 try:
                     verdict = self.judge(document)
-                except Exception as error:  # one document's fault is one counted outcome
-                    if is_environment(error):
+                    if verdict is not None or document.text is not text:
+                        self._check_verdict(verdict, document.text is text)
+                except BaseException as error:  # one document's fault is one counted outcome
+                    document.text = text
+                    if is_environment(error) or (isinstance(error, KeyboardInterrupt) and not guard.is_watched):
                         raise
                     removed.append(failure(row, error))
                     continue
@@ -274,6 +278,25 @@ class DocumentStage(MapStage):
                     Removal(row, s.rule, "span", s.value, s.threshold, s.detail, s.text) for s in verdict.spans
                 )
         return Outcome(self._changed(batch.select(rows), keeps), removed, signals)
+
+    def _check_verdict(self, verdict: Any, same: bool) -> None:
+        """Raise unless `verdict` is one; `same`: the document's text is as it was."""
+        if not same:
+            raise TypeError(f"{self.counted_as} changed document.text; answer Keep(text=...) instead")
+        if isinstance(verdict, Keep):
+            if verdict.text is not None and not isinstance(verdict.text, str):
+                raise TypeError(f"{self.counted_as}: Keep.text is a {type(verdict.text).__name__}, not a text")
+            unknown = set(verdict.columns) - {column.name for column in self.adds} if verdict.columns else ()
+            if unknown:
+                raise ValueError(
+                    f"{self.counted_as} gives columns that it does not declare in adds: {', '.join(map(str, unknown))}"
+                )
+            if not all(isinstance(span, Span) and isinstance(span.text, str) for span in verdict.spans):
+                raise TypeError(f"{self.counted_as}: Keep.spans must hold Spans of text")
+        elif not isinstance(verdict, Drop):
+            raise TypeError(f"{self.counted_as} judged a {type(verdict).__name__}; answer Keep, Drop or None")
+        elif not isinstance(verdict.rule, str) or not verdict.rule:
+            raise TypeError(f"{self.counted_as} drops without a rule: {verdict!r:.200}")
 
     def _changed(self, kept: Batch, keeps: list[Keep | None]) -> Batch:
         """Return `kept` with the texts and columns that the verdicts in `keeps` ask for."""
@@ -299,5 +322,11 @@ class DocumentStage(MapStage):
 
 
 def failure(row: int, error: BaseException) -> Removal:
-    """Return the ledger line of a document whose processing raised `error`."""
-    return Removal(row, type(error).__name__, "failed", detail=str(error)[:1000])
+    """Return the ledger line of a document whose processing raised `error`: what it says, and where it was raised."""
+    try:
+        said = str(error)[:1000]
+    except Exception as another:  # an error of somebody's own that cannot even say what it is
+        said = f"(its message cannot be had: {type(another).__name__})"
+    place = place_of(error)
+    detail = clean_text(f"{said}{f' ({place})' if place else ''}")
+    return Removal(row, type(error).__name__, "failed", detail=detail)

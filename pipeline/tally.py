@@ -13,6 +13,10 @@ from pipeline.errors import AccountingError
 READ = "read"
 """Stage name under which the ledger and the tallies count records that could not be read."""
 
+OTHER = "other"
+MOST_REASONS = 500
+"""Different reasons, or rules of one stage, that are counted by name. A crawl has a few dozen media types and statuses."""
+
 Rules = dict[str, dict[str, int]]  # stage -> rule -> documents
 
 
@@ -69,7 +73,7 @@ class Tally:
     def count(self, kind: str, stage: str, rule: str, number: int = 1) -> None:
         """Count `number` documents, spans or failures (`kind` as in the ledger) under `stage` and `rule`."""
         rules = {"document": self.dropped, "span": self.spans, "failed": self.failed}[kind].setdefault(stage, {})
-        rules[rule] = rules.get(rule, 0) + number
+        count_reason(rules, rule, number)
 
     def check(self, place: str) -> None:
         """Raise AccountingError unless read = kept + dropped + failed, and each stage hands on what the next is given."""
@@ -102,7 +106,7 @@ class Tally:
         merge_rules(self.dropped, tally.dropped)
         merge_rules(self.spans, tally.spans)
         for reason, number in tally.ignored.items():
-            self.ignored[reason] = self.ignored.get(reason, 0) + number
+            count_reason(self.ignored, reason, number)
         if not self.stages:
             self.stages = [StageTally(stage.stage) for stage in tally.stages]
         for into, stage in zip(self.stages, tally.stages, strict=bool(tally.stages)):
@@ -124,7 +128,14 @@ def merge_rules(into: Rules, rules: Rules) -> None:
     for stage, counts in rules.items():
         target = into.setdefault(stage, {})
         for rule, number in counts.items():
-            target[rule] = target.get(rule, 0) + number
+            count_reason(target, rule, number)
+
+
+def count_reason(into: dict[str, int], reason: str, number: int = 1) -> None:
+    """Add `number` under `reason`, and under `OTHER` where `MOST_REASONS` others have been counted: inputs invent them."""
+    if reason not in into and len(into) >= MOST_REASONS:
+        reason = OTHER
+    into[reason] = into.get(reason, 0) + number
 
 
 def _total(rules: Rules) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import pipeline  # noqa: F401  # finds the place for compiled kernels
+
 _HOMES = {
     "Ladder": "ladder.ladder",
     "write_ladder": "ladder.files",

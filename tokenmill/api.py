@@ -12,13 +12,13 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset as dataset
+import pyarrow.json as arrow_json
 import pyarrow.parquet as pq
 import tomli_w
 
@@ -33,9 +33,10 @@ from pipeline.run.folder import local_folder
 from pipeline.run.plan import plan_run
 from pipeline.run.progress import Progress, Silent
 from pipeline.stage import Stage, StageFault
-from pipeline.storage import Folder
+from pipeline.storage import Folder, temporary_folder
 from stages.custom.function import FunctionStage
 from tokenizer.counting.budget import TokenBudget
+from tokenmill.places import executors
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
@@ -71,8 +72,7 @@ def apply(stages: Sequence[AnyStage], documents: Any) -> Applied:
         UserError: parameters that cannot work, or no such column.
     """
     table, back = _table_of(documents)
-    with tempfile.TemporaryDirectory(prefix="tokenmill-apply-") as name:
-        folder = pathlib.Path(name)
+    with temporary_folder() as folder:
         pq.write_table(table, folder / "documents.parquet")
         file = InputFile(str(folder / "documents.parquet"), "documents.parquet")
         options = OutputOptions(signals=False)
@@ -95,15 +95,20 @@ class Run:
     Attributes:
         budget: content of ``token_budget.json``; None without a tokenizer.
         unchanged: everything stood already.
+        faults: products that could not be made, and why; the documents stand all the same.
     """
 
     folder: pathlib.Path | str
     summary: Summary
     budget: TokenBudget | None
     unchanged: bool
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     def documents(self) -> dataset.Dataset:
-        """Return the kept documents."""
+        """Return the kept documents; of a run with ``output.format = "jsonl.zst"``, read into memory."""
+        if any(pathlib.Path(self.folder, "data").rglob("*.jsonl.zst")):
+            files = sorted(pathlib.Path(self.folder, "data").rglob("*.jsonl.zst"))
+            return dataset.dataset(pa.concat_tables([_lines_of(file) for file in files], promote_options="permissive"))
         return dataset.dataset(f"{self.folder}/data", format="parquet")
 
     def what_if(self, set: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,8 +138,10 @@ def run(
     workers: int | None = None,
     retry_failed: bool = False,
     progress: bool | Progress = False,
+    executor: str = "local",
+    address: str | None = None,
 ) -> Run:
-    """Carry out a recipe, or `stages` over `inputs`, on this machine, or go on with what was stopped.
+    """Carry out a recipe, or `stages` over `inputs`, on this machine or a Ray cluster, or go on with what was stopped.
 
     Args:
         recipe: a recipe file; or
@@ -144,7 +151,8 @@ def run(
         set: changes to a recipe, such as ``{"minhash_dedup.threshold": 0.9}``.
         tokenizer: the ``[tokenizer]`` table of a run of `stages`.
         name: of a run of `stages`.
-        workers: processes; as many as cores if not given.
+        workers: processes, or tasks at a time on a cluster; by the cores if not given.
+        executor: ``local`` or ``ray``; `address`: of the Ray cluster, ``HOST:PORT``.
         progress: True shows it on stderr.
     Raises:
         UserError: anything wrong with what was given, in one line.
@@ -160,21 +168,29 @@ def run(
         if tokenizer is not None:
             table["tokenizer"] = dict(tokenizer)
         loaded = dataclasses.replace(build_recipe(table, pathlib.Path.cwd()), stages=_stages(stages or ()))
-    plan = assemble(loaded)
     place = local_folder(pathlib.Path("runs") / loaded.name if out is None else os.fspath(out))
     watching: Progress = (RunProgress() if progress else Silent()) if isinstance(progress, bool) else progress
-    finished = execute(
-        plan,
-        place,
-        workers=workers or os.cpu_count() or 1,
-        progress=watching,
-        finish=add_products,
-        beside=beside(plan),
-        retry_failed=retry_failed,
-        asked=out is not None,
-    )
+    with executors(executor, address) as executor_of:
+        plan = assemble(loaded)
+        finished = execute(
+            plan,
+            place,
+            workers=workers or (os.cpu_count() or 1 if executor == "local" else 0),
+            progress=watching,
+            finish=add_products,
+            beside=beside(plan),
+            retry_failed=retry_failed,
+            asked=out is not None,
+            executor=executor_of(plan, place),
+        )
     write_tokens(loaded, place, workers or os.cpu_count() or 1)
-    return Run(place.path() or place.url, finished.summary, results_of(place).budget, finished.unchanged)
+    summary = finished.summary
+    return Run(place.path() or place.url, summary, results_of(place).budget, finished.unchanged, summary.faults)
+
+
+def _lines_of(file: pathlib.Path) -> pa.Table:
+    with pa.input_stream(str(file), compression="zstd") as stream:
+        return arrow_json.read_json(stream, arrow_json.ReadOptions(block_size=64 << 20))
 
 
 def _toml(value: Any) -> str:

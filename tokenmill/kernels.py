@@ -6,16 +6,17 @@ each worker for itself, which takes longer than a small run.
 
 from __future__ import annotations
 
+import io
 import json
-import pathlib
-import tempfile
 import time
 
 from pipeline.readers.encodings import decode
 from pipeline.readers.labels import MULTIBYTE
+from pipeline.readers.lines import values
 from pipeline.recipe import build_recipe
 from pipeline.run.drive import execute
 from pipeline.run.folder import local_folder
+from pipeline.storage import temporary_folder
 from tokenizer.warm import warm_up
 from tokenmill.tables import assemble
 
@@ -28,8 +29,13 @@ ITEM = "Which of the two mills by the lake ground the finest flour in the year o
 STAGES = [
     {"use": "extract"},
     {"use": "language", "min_score": 0.0},
-    {"use": "gopher_quality", "min_stop_words": 0, "min_avg_word_length": 0, "min_doc_words": 1, "words": "unicode"},
-    {"use": "gopher_quality", "min_stop_words": 0, "min_avg_word_length": 0, "min_doc_words": 1},
+    {"use": "gopher_quality", "mode": "annotate"},
+    {"use": "gopher_quality", "mode": "annotate", "words": "spacy"},
+    {"use": "gopher_repetition", "mode": "annotate", "words": "spacy"},
+    {"use": "gopher_repetition", "mode": "annotate", "variant": "dolma"},
+    {"use": "c4", "mode": "annotate", "words": "spacy"},
+    {"use": "c4", "mode": "annotate", "words": "spacy", "split_paragraph": False},
+    {"use": "c4", "mode": "annotate", "split_paragraph": False},
     {"use": "gopher_repetition", "top_n_grams": [[2, 1.0], [3, 1.0]], "dup_n_grams": [[5, 1.0], [10, 1.0]]},
     {"use": "c4", "min_num_sentences": 1},
     {
@@ -49,8 +55,7 @@ STAGES = [
 def compile_kernels() -> float:
     """Run all stages on a few texts in one worker and return the seconds it took."""
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+    with temporary_folder() as folder:
         texts = ["".join(SENTENCES), "".join(SENTENCES[:29]), "".join(SENTENCES[5:20]) + ITEM, UNSPACED]
         (folder / "texts.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
         (folder / "item.jsonl").write_text(
@@ -60,6 +65,7 @@ def compile_kernels() -> float:
         execute(assemble(build_recipe(table, folder)), local_folder(folder / "run"), workers=1)
     for encoding in MULTIBYTE:
         decode(b"<p>", encoding)
+    list(values(io.BytesIO(b"[{}]"), "", 10))
     warm_up()  # what a run does not use: encoding to ids
     return time.perf_counter() - started
 

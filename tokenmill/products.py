@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-from pipeline.errors import UserError
+from pipeline.errors import UserError, is_environment, said_of
+from pipeline.run.accounts import read_summary
+from pipeline.run.folder import read_manifest
 from pipeline.run.plan import RunPlan
 from pipeline.run.publish import Finished, Publication
 from pipeline.storage import Folder
@@ -33,20 +35,37 @@ def add_products(finished: Finished, publication: Publication) -> None:
         ladder = finished.decided[TRAIN].folder / LADDER
         publication.copy(ladder, "tokenizer")
         unused = ladder.get_json("unused.json")
+        if finished.decided[TRAIN].notes:
+            finished.summary.faults[TRAIN] = "; ".join(finished.decided[TRAIN].notes)
     if COUNT in finished.decided:
         decision = finished.decided[COUNT].folder
         publication.copy(decision / REPORT, "token_report")
-        budget = msgspec.structs.replace(TokenBudget.load(decision), recipe=finished.plan.recipe.name)
+        named = TokenBudget.load(decision)
+        budget = msgspec.structs.replace(named, recipe=finished.plan.recipe.name, tryout=finished.summary.tryout)
         publication.put_json(BUDGET, msgspec.to_builtins(budget))
     lines: list[str] = []
     formulas: dict[str, Any] = {}
     if "plan" in finished.plan.recipe.tables:
-        made = price(finished.plan.recipe.tables["plan"], budget, summary["cpu_seconds"])
-        plan = made.as_dict()
-        publication.put_json("plan.json", plan)
-        lines, formulas = made.summary_lines(), plan["explain"]
+        try:
+            made = _plan(finished, budget)
+            plan = made.as_dict()
+            lines, formulas = list(made.summary_lines()), plan["explain"]
+            publication.put_json("plan.json", plan)
+        except Exception as error:  # whatever it is, the corpus is made and must be had
+            if is_environment(error):
+                raise
+            finished.summary.faults["plan"] = said_of(error)
+    summary = finished.summary.as_dict()
     html = page(summary, budget, examples_of(finished.out), lines, unused, formulas)
     publication.put("report.html", html.encode())
+
+
+def _plan(finished: Finished, budget: TokenBudget | None) -> Any:
+    """Return the plan that the recipe asks for. Raises UserError where it cannot be made."""
+    table = finished.plan.recipe.tables["plan"]
+    if COUNT in finished.summary.faults and "tokens" not in table:
+        raise UserError("needs the token budget, which could not be made")
+    return price(table, budget, finished.summary.as_dict()["cpu_seconds"])
 
 
 @dataclass
@@ -120,7 +139,8 @@ def price(table: dict[str, Any], budget: TokenBudget | None, cpu_seconds: float)
 
 def plan_lines_of(out: Folder, budget: TokenBudget | None) -> list[str]:
     """Return the plan of the finished run in `out` in words; empty where its recipe has none."""
-    table = out.get_json("manifest.json")["recipe"].get("plan")
-    if table is None:
+    manifest, summary = read_manifest(out), read_summary(out)
+    table = manifest.recipe.get("plan") if manifest else None
+    if table is None or summary is None or not out.exists("plan.json"):
         return []
-    return list(price(table, budget, out.get_json("summary.json")["cpu_seconds"]).summary_lines())
+    return list(price(table, budget, summary.cpu_seconds).summary_lines())

@@ -1,19 +1,60 @@
-"""Shows how a run goes: a live bar on a terminal, a plain line every few seconds elsewhere."""
+"""Shows how a run goes: a live bar on a terminal, a plain line every few seconds elsewhere, and a log with times."""
 
 from __future__ import annotations
 
+import datetime
+import pathlib
 import sys
 import time
-from typing import TextIO
+from collections.abc import Sequence
+from typing import Literal, TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from pipeline.errors import said_of
+from pipeline.run.publish import Finished
 from pipeline.tally import Tally
+from tokenmill.terminal import visible
 
 PLAIN_SECONDS = 5.0
 """Time between two plain lines."""
+LOG_SECONDS = 60.0
+"""Time between two lines of a log while a pass goes on."""
+Say = Literal["quiet", "usual", "verbose"]
+
+
+class RunLog:
+    """A file of lines with the time of each. It is opened when the first line is written, which is after the run has
+    found that the folder is its own; where it cannot be written, the run goes on without.
+
+    Args:
+        path: None for no log.
+    """
+
+    def __init__(self, path: pathlib.Path | None):
+        self._path = path
+        self._file: TextIO | None = None
+
+    def write(self, line: str) -> None:
+        """Add a line."""
+        if self._path is None:
+            return
+        try:
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = open(self._path, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+            now = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
+            self._file.write(f"{now} {visible(line)}\n")
+        except OSError as error:
+            print(f"note: no log is kept: {self._path}: {error.strerror}", file=sys.stderr)
+            self._path = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a line has been written."""
+        return self._file is not None
 
 
 class RunProgress:
@@ -21,92 +62,163 @@ class RunProgress:
 
     Args:
         stream: where to show it; a terminal gets a live bar.
+        say: ``quiet`` shows notes only, ``verbose`` also each shard that is done.
+        log: takes what is shown, with times.
     """
 
-    def __init__(self, stream: TextIO | None = None):
+    def __init__(self, stream: TextIO | None = None, say: Say = "usual", log: RunLog | None = None):
         self._stream = stream or sys.stderr
-        self._console = Console(file=self._stream)
+        self._console = Console(file=getattr(self._stream, "beneath", self._stream))  # it moves the cursor
         self._live: Live | None = None
-        self._said = 0.0
+        self._say, self.log = say, log or RunLog(None)
+        self._said = self._logged = 0.0
         self._name, self._title = "", ""
         self._shards = self._done = self._before = 0
+        self._size = self._size_done = self._size_before = 0
         self._tally, self._looking = Tally(), 0
+        self._places: Sequence[str] = ()
         self._started = 0.0
 
-    def begin(self, name: str, number: int, passes: int, shards: int, done: int) -> None:
+    def begin(
+        self, name: str, number: int, passes: int, shards: int, done: int, *, size: int = 0, size_done: int = 0
+    ) -> None:
         """Start a pass; `done` of its `shards` stand from before."""
         self._name, self._title = name, f"[{number}/{passes}] {name}"
         self._shards, self._done, self._before = shards, done, done
-        self._tally, self._looking = Tally(), 0
-        self._started = self._said = time.monotonic()
-        if self._console.is_terminal:
+        self._size, self._size_done, self._size_before = size, size_done, size_done
+        self._tally, self._looking, self._places = Tally(), 0, ()
+        self._started = self._said = self._logged = time.monotonic()
+        if self._console.is_terminal and self._say != "quiet":
             self._live = Live(Text(self._line()), console=self._console, refresh_per_second=8, transient=True)
             self._live.start()
+        what = f" of {shards:,} shards, {_bytes(size)}" if shards else ""
+        self.log.write(f"{self._title}: begins{what}" + (f", {done:,} stand already" if done else ""))
 
-    def shard(self, tally: Tally | None) -> None:
+    def shard(self, tally: Tally | None, size: int = 0) -> None:
         """Count a finished shard."""
         self._done += 1
+        self._size_done += size
         if tally is not None:
-            self._tally.read += tally.read
-            self._tally.kept += tally.kept
-            self._tally.bytes_in += tally.bytes_in
+            self._tally.add(tally)
+            line = f"{self._title}: shard {self._done:,} of {self._shards:,}: {tally.read:,} documents, kept {tally.kept:,}"
+            line += f", {tally.seconds:.1f} s"
+            if self._say == "verbose":
+                self._print(line)
+                self.log.write(line)
         self._show()
 
-    def look(self, documents: int) -> None:
-        """Take note of how many documents of unfinished shards are behind us."""
-        self._looking = documents
+    def look(self, documents: int, places: Sequence[str] = ()) -> None:
+        """Take note of how many documents of unfinished shards are behind us, and where they lie."""
+        self._looking, self._places = documents, places
         self._show()
 
     def end(self, name: str, seconds: float) -> None:
         """Close the pass with one line that stays."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self.close()
         kept = f", kept {_share(self._tally.kept, self._tally.read)}" if self._tally.read else ""
         counts = f"{self._tally.read:,} documents{kept}, " if self._tally.read else ""
         resumed = f" ({self._before} of {self._shards} shards stood already)" if self._before else ""
-        self._print(f"{self._title}: {counts}{seconds:.1f} s{resumed}")
+        line = f"{self._title}: {counts}{_duration(seconds, 1)}{resumed}"
+        slow = f", slowest {self._slowest()}" if self._slowest() else ""
+        if self._say != "quiet":
+            self._print(line + (slow if self._say == "verbose" else ""))
+        self.log.write(line + slow)
+
+    def close(self) -> None:
+        """Take the live bar away."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def failed(self, error: BaseException) -> None:
+        """Take the live bar away, and write down why the run ended before its end."""
+        self.close()
+        if self.log.is_open:
+            self.log.write(f"ended: {said_of(error) or type(error).__name__}")
+
+    def finished(self, run: Finished) -> None:
+        """Write down how the run ended."""
+        summary = run.summary
+        counts = f"read {summary.read:,}, kept {summary.kept:,}, failed {summary.failed:,}"
+        self.log.write(f"done: {counts}" + (", nothing had changed" if run.unchanged else ""))
+        for what, why in summary.faults.items():
+            self.log.write(f"not made: {what}: {why}")
 
     def note(self, text: str) -> None:
         """Say something that stays on the screen."""
         self._print(f"note: {text}")
+        self.log.write(f"note: {text}")
 
     def _print(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        print(visible(line), file=self._stream, flush=True)
 
     def _show(self) -> None:
+        now = time.monotonic()
         if self._live is not None:
             self._live.update(Text(self._line()))
-        elif time.monotonic() - self._said >= PLAIN_SECONDS:
-            self._said = time.monotonic()
+        elif self._say != "quiet" and now - self._said >= PLAIN_SECONDS:
+            self._said = now
             self._print(self._line())
+        if now - self._logged >= LOG_SECONDS:
+            self._logged = now
+            self.log.write(self._line())
 
     def _line(self) -> str:
         elapsed = max(1e-6, time.monotonic() - self._started)
-        fresh = self._done - self._before
+        share, left = self._share_done(), ""
         parts = [self._title]
-        if self._shards:
-            share = self._done / self._shards
-            if self._live is not None or self._console.is_terminal:
-                full = int(share * 24)
-                parts.append("█" * full + "·" * (24 - full))
-            parts.append(f"{self._done}/{self._shards} shards")
+        if self._size or self._shards:
+            if self._live is not None:
+                full = int(share * 16)
+                parts.append("█" * full + "·" * (16 - full))
+            parts.append(
+                f"{100 * share:.0f} % of {_bytes(self._size)}" if self._size else f"{self._done}/{self._shards} shards"
+            )
         parts.append(f"{self._tally.read + self._looking:,} documents")
-        parts.append(f"{self._tally.bytes_in / 1e6 / elapsed:.1f} MB/s")
         if self._tally.read:
             parts.append(f"kept {_share(self._tally.kept, self._tally.read)}")
-        if fresh > 0:
-            parts.append(f"{_duration((self._shards - self._done) * elapsed / fresh)} left")
-        return "  ".join(parts)
+        before = self._size_before / self._size if self._size else self._before / max(1, self._shards)
+        if share - before > 0.001:
+            left = f", {_duration((1 - share) * elapsed / (share - before))} left"
+        parts.append(f"{_duration(elapsed)}{left}")
+        if self._slowest():
+            parts.append(f"slowest: {self._slowest()}")
+        if self._places:
+            more = f" and {len(self._places) - 1} more" if len(self._places) > 1 else ""
+            parts.append(f"in {self._places[0]}{more}")
+        return visible("  ".join(parts))
+
+    def _share_done(self) -> float:
+        """Return how much of the pass is done, by bytes; of shards in work, as many as their documents stand for."""
+        if not self._size:
+            return self._done / self._shards if self._shards else 0.0
+        fresh = self._size_done - self._size_before
+        a_document = fresh / self._tally.read if self._tally.read else 0.0
+        return min(1.0, (self._size_done + a_document * self._looking) / self._size)
+
+    def _slowest(self) -> str:
+        """Return the stage that has taken the most time so far, and its part of all."""
+        total = self._tally.cpu_seconds
+        slow = max(self._tally.stages, key=lambda stage: stage.cpu_seconds, default=None)
+        if slow is None or total < 1 or not slow.cpu_seconds:
+            return ""
+        return f"{slow.stage} {_share(slow.cpu_seconds, max(total, slow.cpu_seconds))}"
 
 
-def _share(part: int, whole: int) -> str:
+def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def _duration(seconds: float) -> str:
+def _bytes(number: int) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number / 1e3:.0f} kB"
+
+
+def _duration(seconds: float, digits: int = 0) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} s"
+        return f"{seconds:.{digits}f} s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"

@@ -7,12 +7,20 @@ tokenizers, one that counts the tokens of every document at every vocabulary siz
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from pipeline.errors import RecipeError
+from pipeline.readers import InputFile, detect_format
+from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.recipe import Recipe, stage_from
-from pipeline.registry import stage_class
+from pipeline.recipe_lines import located
+from pipeline.registry import did_you_mean, stage_class
 from pipeline.run.plan import RunPlan, plan_run
+from pipeline.stage import DocumentStage, Stage
+from stages.custom.function import FunctionStage, PythonStage
+from stages.language.names import complaint
+from stages.mixing.mix import Mix
 from tokenmill.token_shards import check_tokens
 
 TRAIN, COUNT = "train_tokenizers", "token_counts"
@@ -20,6 +28,11 @@ TRAIN, COUNT = "train_tokenizers", "token_counts"
 
 def assemble(recipe: Recipe) -> RunPlan:
     """Return what running `recipe` means, all of it checked. Raises UserError for any fault."""
+    with located(recipe.file, recipe.overridden):
+        return _assembled(recipe)
+
+
+def _assembled(recipe: Recipe) -> RunPlan:
     stages = list(recipe.stages)
     if "tokenizer" in recipe.tables:
         if any(stage.name in (TRAIN, COUNT) for stage in stages):
@@ -28,11 +41,51 @@ def assemble(recipe: Recipe) -> RunPlan:
         stages.append(stage_from(stage_class(COUNT), recipe.tables.get("report", {}), recipe.folder, "report"))
     elif "report" in recipe.tables:
         raise RecipeError("report", "needs a [tokenizer] table: it reports token counts")
+    check_languages(stages)
+    check_mix(recipe, stages)
     if "tokens" in recipe.tables:
         check_tokens(recipe)
     if "plan" in recipe.tables:
         check_plan(recipe.tables["plan"], "tokenizer" in recipe.tables)
     return plan_run(dataclasses.replace(recipe, stages=tuple(stages)))
+
+
+def check_languages(stages: Sequence[Stage]) -> None:
+    """Raise RecipeError for a stage that applies `only` to a language that is none."""
+    for number, stage in enumerate(stages):
+        for language in stage.only if isinstance(stage, DocumentStage) else ():
+            problem = complaint(language)
+            if problem:
+                raise RecipeError(f"stages[{number}].only", problem)
+
+
+def check_mix(recipe: Recipe, stages: Sequence[Stage]) -> None:
+    """Raise RecipeError where a mixture names other sources than the inputs have, as far as the recipe tells these."""
+    sources = {file.source or _own_source(file) for file in recipe.inputs}
+    for number, stage in enumerate(stages):
+        if isinstance(stage, (PythonStage, FunctionStage)) or any(column.name == "source" for column in stage.adds):
+            return
+        if not isinstance(stage, Mix) or None in sources:
+            continue
+        known = sorted(source for source in sources if source)
+        key = "weights" if stage.weights else "fractions"
+        named = stage.weights or stage.fractions
+        unknown = next(
+            (source for source, value in named.items() if source not in known and (value or stage.fractions)), None
+        )
+        missing = next((source for source in known if source not in named and stage.weights), None)
+        if unknown is not None:
+            near = did_you_mean(unknown, known)
+            problem = f"no input has the source {unknown!r}{near}; there are: {', '.join(known)}"
+            raise RecipeError(f"stages[{number}].{key}", problem)
+        if missing is not None:
+            problem = f"name no {missing!r}, a source of the inputs: give each a weight (0 leaves it out)"
+            raise RecipeError(f"stages[{number}].{key}", problem)
+
+
+def _own_source(file: InputFile) -> str | None:
+    """Return the source of documents that the recipe gives none: that of crawls is known; None where the file may say."""
+    return DEFAULT_SOURCE if detect_format(file).startswith(("warc", "wet", "arc")) else None
 
 
 def check_plan(table: dict[str, Any], has_budget: bool) -> None:

@@ -94,6 +94,7 @@ class FinishedRun:
             raise UserError(
                 f"the run in {out.url} was not made from a recipe with stages; what-if needs their parameters"
             )
+        self._ways: dict[str, Way] = {}
         self._labels = stage_labels([str(table.get("use")) for table in tables])
         measured = {label for step in self.passes for first, end in step.rows for label in step.labels[first:end]}
         self.stages = self._build(manifest.recipe, [label for label in self._labels if label in measured])
@@ -141,8 +142,7 @@ class FinishedRun:
         dropped = {label: dict(rules) for label, rules in self.summary.dropped.items()}
         touched = {label for label, stage in stages.items() if stage != self.stages[label]}
         for step in [s for s in self.passes if touched & set(s.labels)] or self.passes[-1:]:
-            before, after = (way(step, chosen) for chosen in (self.stages, stages))
-            self._check(step, before)
+            before, after = self._before(step), way(step, stages)
             dropped.update(self._counted(step, after, stages, after.known))
             same = after.known == len(step.labels) and np.array_equal(before.left == -1, after.left == -1)
             known = step.labels[: after.known]
@@ -178,7 +178,7 @@ class FinishedRun:
 
     def _counted(self, step: PassSignals, found: Way, stages: Mapping[str, RuleStage], known: int) -> Rules:
         """Return the documents that leave at each of the first `known` stages of `step`, by rule, most first."""
-        names = step.table["rule"]
+        names, codes = step.codes("rule")
         counted: Rules = {}
         for index, label in enumerate(step.labels[:known]):
             here = found.left == index
@@ -187,12 +187,18 @@ class FinishedRun:
                     {stages[label].rules[r].name: int(n) for r, n in enumerate(np.bincount(found.rule[here])) if n}
                 )
             else:
-                rules = Counter({row["values"]: row["counts"] for row in names.filter(here).value_counts().to_pylist()})
+                rules = Counter({names[code]: int(n) for code, n in enumerate(np.bincount(codes[here])) if n})
             counted[label] = dict(sorted(rules.items(), key=lambda rule: (-rule[1], rule[0])))
         return counted
 
+    def _before(self, step: PassSignals) -> Way:
+        """Return how far each document came in the run, as its signals say: just as the run's own account has it."""
+        if step.name not in self._ways:
+            found = self._ways[step.name] = way(step, self.stages)
+            self._check(step, found)
+        return self._ways[step.name]
+
     def _check(self, step: PassSignals, found: Way) -> None:
-        """Hold what the signals say of the run against the run's own account."""
         counted = self._counted(step, found, self.stages, len(step.labels))
         for first, end in step.rows:
             for label in step.labels[first:end]:

@@ -15,6 +15,7 @@ from pipeline.run.signals import read_signals
 from pipeline.storage import Folder
 from stages.quality.rule_stage import RuleStage
 from tokenmill.report.funnel import table
+from tokenmill.terminal import visible
 from tokenmill.what_if import Answer, FinishedRun
 
 SWEEP = 200
@@ -46,8 +47,10 @@ def told(
         f"left behind {answer.exact_up_to}: {answer.kept:,}, exactly what a run would leave there",
     ]
     if answer.exact_up_to != was.exact_up_to:
+        kept, coming, going = run.summary.kept, int(answer.into.sum()), int(answer.out.sum())
         lines.append(
-            f"in the end about {answer.later:,.0f}, if later stages drop the share that they did ({run.summary.kept:,})"
+            f"in the end {kept:,} become about {answer.later:,.0f}, if later stages drop the share that they did; where they judge each "
+            f"document by itself, {kept - min(going, kept):,} to {kept + coming:,}"
         )
     tokens = _tokens(run, into - out)
     lines += [tokens] if tokens else []
@@ -76,6 +79,7 @@ def _examples(run: FinishedRun, answer: Answer, rows: np.ndarray) -> list[str]:
     for place in places.to_pylist():
         text, name = _text(run.out, about, place)
         shown = textwrap.shorten(" ".join(text.split()), 240, placeholder=" …")
+        name, shown = visible(name), visible(shown)
         found.append(f"  {name} ({place['bytes']:,} bytes)\n    {shown or '(no text)'}")
     return found
 

@@ -10,6 +10,7 @@ run ends with a line. What the supervisor could not watch, because it was stoppe
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -79,6 +80,16 @@ class Result:
     attempts: int = 1
     cpu_seconds: float = 0.0
     environment: bool = False
+
+
+def cause_of(code: int, cpu_seconds: float) -> tuple[str, str]:
+    """Return rule and detail of a process that ended with `code` (as `os.waitstatus_to_exitcode` gives it)."""
+    if code == -signal.SIGPROF:
+        return "cpu_time", f"over {cpu_seconds:g} s of CPU time"
+    if code < 0:
+        names = {known.value: known.name for known in signal.Signals}
+        return "crash", f"process killed by {names.get(-code, f'signal {-code}')}"
+    return "crash", f"process ended with exit code {code}"
 
 
 class WorkerDied(UserError):

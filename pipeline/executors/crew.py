@@ -18,7 +18,7 @@ import cloudpickle
 import psutil
 
 from pipeline.errors import EnvironmentFault
-from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, Load, WorkerLimits
+from pipeline.executors.contract import ATTEMPTS, OUTSIDE_ATTEMPTS, Death, Load, WorkerLimits, cause_of
 from pipeline.executors.forks import SETTINGS, Forks, Lost, start_fork_server
 from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import BROKEN, READY
@@ -80,15 +80,19 @@ class Crew:
         """Return the document that the worker in `place` is at."""
         return place.seen[0]
 
-    def begin(self, place: Place, job: Any, argument: Any) -> None:
+    def begin(self, place: Place, job: Any, argument: Any, *, fresh: bool = False) -> None:
         """Give the worker in `place` the `argument`, and start its process where there is none.
 
+        Args:
+            fresh: in a process that has done nothing yet.
         Raises:
             EnvironmentFault: no worker can be started.
             Exception: whatever pickling the argument raises; the place stays free.
         """
         self._connect()
         data = self._packed(argument)
+        if fresh and place.channel is not None:
+            self._empty(place)
         if place.channel is None:
             self._start(place)
         assert place.channel is not None
@@ -137,6 +141,7 @@ class Crew:
             shared = {
                 "function": self._packed(self.function),
                 "cpu_seconds": self.limits.cpu_seconds,
+                "wall_seconds": self.limits.wall_seconds,
                 "environ": {**os.environ, **SETTINGS},
                 "cwd": os.getcwd(),
             }
@@ -207,20 +212,20 @@ class Crew:
         """Take what the worker has sent."""
         assert place.channel is not None
         for message in place.channel.pull():
-            kind, data, environment, cpu = pickle.loads(message)
+            kind, data, environment, cpu, worn = pickle.loads(message)
             if kind == READY:
                 place.ready, self._stillborn = True, 0
             elif kind == BROKEN:
                 raise EnvironmentFault(f"workers cannot start: what they are to run cannot be loaded there ({data})")
             else:
-                self._answered(place, kind, data, environment, cpu)
+                self._answered(place, kind, data, environment, cpu, worn)
                 if place.channel is None:
                     return
         if place.channel.closed and not place.closed_at:
             self._selector.unregister(place.channel)
             place.closed_at = time.monotonic()
 
-    def _answered(self, place: Place, kind: str, data: bytes, environment: bool, cpu: float) -> None:
+    def _answered(self, place: Place, kind: str, data: bytes, environment: bool, cpu: float, worn: bool) -> None:
         try:
             value = pickle.loads(data)
         except Exception as error:
@@ -228,7 +233,7 @@ class Crew:
         place.end, place.cpu_seconds = Answer(kind, value, environment, cpu), cpu
         place.reported += cpu
         # parsers leak, and a fault of the environment may be one of the process; a fresh worker costs milliseconds
-        if place.cause or environment or place.resident() > self.limits.memory_bytes // 2:
+        if place.cause or environment or worn or place.resident() > self.limits.memory_bytes // 2:
             self._empty(place)
 
     def _hear_server(self) -> None:
@@ -257,7 +262,7 @@ class Crew:
 
     def _death(self, place: Place, code: int) -> Death:
         outside = place.cause is None and code < 0 and -code in OUTSIDE
-        rule, detail = place.cause or _cause(code, self.limits)
+        rule, detail = place.cause or cause_of(code, self.limits.cpu_seconds)
         if not place.ready and place.cause is None:
             self._stillborn += 1
             if self._stillborn >= (OUTSIDE_ATTEMPTS if outside else ATTEMPTS):
@@ -291,7 +296,9 @@ class Crew:
     def _enforce(self, place: Place, counted: float, now: float) -> None:
         """Kill the worker in `place` if it is over a limit; `counted` seconds have passed since the last look."""
         seen = self._board.look(place.slot)
-        place.waited = place.waited + counted if seen == place.seen else 0.0
+        if seen != place.seen:
+            place.waited, place.burning = 0.0, None
+        place.waited += counted
         place.seen = seen
         place.worked += counted
         limits = self.limits
@@ -303,6 +310,8 @@ class Crew:
             place.kill("memory", f"worker over {limits.memory_bytes} bytes of resident memory")
         elif limits.wall_seconds and seen[0] != NOTHING and place.waited > limits.wall_seconds:
             place.kill("wall_time", f"no progress in {limits.wall_seconds:g} s")
+        elif limits.cpu_seconds and seen[0] != NOTHING and place.burns(limits.cpu_seconds):
+            place.kill("cpu_time", f"over {limits.cpu_seconds:g} s of CPU time")
         elif limits.task_seconds and place.worked > limits.task_seconds:
             place.kill("task_time", f"no answer in {limits.task_seconds:g} s")
 
@@ -313,12 +322,3 @@ def modules_of(function: Any) -> list[str]:
         function = function.func
     module = getattr(function, "__module__", None)
     return [module] if module in sys.modules else []
-
-
-def _cause(code: int, limits: WorkerLimits) -> tuple[str, str]:
-    if code == -signal.SIGPROF:
-        return "cpu_time", f"over {limits.cpu_seconds:g} s of CPU time"
-    if code < 0:
-        names = {known.value: known.name for known in signal.Signals}
-        return "crash", f"process killed by {names.get(-code, f'signal {-code}')}"
-    return "crash", f"process ended with exit code {code}"

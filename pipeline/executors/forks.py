@@ -36,7 +36,10 @@ SETTINGS = {
 STARTS = 3
 """How often a fork server that dies while it imports is started anew."""
 
-_FIRST_FOLDER = os.path.realpath(os.path.curdir)
+try:
+    _FIRST_FOLDER = os.getcwd()
+except OSError:  # it was removed
+    _FIRST_FOLDER = ""
 
 
 @dataclass

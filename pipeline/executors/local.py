@@ -86,7 +86,7 @@ def kept_workers(workers: int, preload: Iterable[str] = (), loads: Iterable[Load
 
 def order_of(crew: Crew, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return what makes of an argument of `function` what is sent to a worker that runs `worker.call`."""
-    return lambda argument: (function, argument, crew.limits.cpu_seconds)
+    return lambda argument: (function, argument, crew.limits.cpu_seconds, crew.limits.wall_seconds)
 
 
 def told(
@@ -129,7 +129,7 @@ def _begin(crew: Crew, place: Place, job: Job, order: Callable[[Any], Any]) -> R
     """Begin `job` in `place`, or return its result where its argument cannot be pickled."""
     job.attempts += 1
     try:
-        crew.begin(place, job, order(job.argument))
+        crew.begin(place, job, order(job.argument), fresh=job.attempts > 1)
     except EnvironmentFault:
         raise
     except Exception as error:
@@ -189,6 +189,9 @@ class _Queue:
             return job.result("done", value=answer.value)
         if not answer.environment:
             return job.result("failed", error=answer.value)
+        if isinstance(answer.value, MemoryError):  # perhaps a document's that asks for more than there is
+            revised = self._revise(job.argument, Death(NOTHING, NOTHING, NOTHING, True, "memory", str(answer.value)))
+            job.argument = job.argument if revised is None else revised
         job.faults += 1
         if job.faults < ATTEMPTS:
             self._again(job, PAUSE_SECONDS * 2 ** (job.faults - 1))

@@ -42,6 +42,7 @@ class Place:
     reported: float = 0.0  # CPU seconds that its answers have accounted for
     seen: tuple[int, int, int, bool] = (NOTHING, NOTHING, NOTHING, False)
     waited: float = 0.0  # seconds since `seen` changed, as far as we could look
+    burning: float | None = None  # CPU seconds that the process had when it was first suspected of not letting go
 
     def resident(self) -> int:
         """Return the bytes of resident memory."""
@@ -49,6 +50,18 @@ class Place:
             return self.process.memory_info().rss if self.process else 0
         except psutil.Error:
             return 0
+
+    def burns(self, cpu_seconds: float) -> bool:
+        """Return whether the process goes on past the CPU limit of its document: whatever it runs has put our timer off."""
+        if self.waited <= cpu_seconds or self.process is None:
+            return False
+        try:
+            times = self.process.cpu_times()
+        except psutil.Error:
+            return False
+        if self.burning is None:
+            self.burning = times.user + times.system
+        return bool(times.user + times.system - self.burning > cpu_seconds)
 
     def kill(self, *cause: str) -> None:
         """Kill the process, if it lives, for `cause`: rule and detail."""

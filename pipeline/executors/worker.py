@@ -6,11 +6,13 @@ import contextlib
 import os
 import pickle
 import socket
+import threading
 import time
 import traceback
 from typing import Any
 
 import cloudpickle
+import psutil
 
 from pipeline.errors import UserError, is_environment
 from pipeline.executors import channel
@@ -20,7 +22,8 @@ READY, BROKEN, DONE, FAILED = "ready", "broken", "done", "failed"
 
 
 def serve(sock: socket.socket, board: int, slot: int) -> None:
-    """Answer tasks with (``done`` or ``failed``, value or error, is the error the environment's, CPU seconds).
+    """Answer tasks with (``done`` or ``failed``, value or error, is the error the environment's, CPU seconds, has the
+    task left something running, so that the process should take no other).
 
     The first message is what all tasks share: the function, the CPU limit of a document, the supervisor's environment
     and working directory. It is answered with ``ready``, or ``broken`` and why.
@@ -37,22 +40,23 @@ def serve(sock: socket.socket, board: int, slot: int) -> None:
         except (EOFError, OSError):
             raise
         except Exception as error:
-            return channel.send(sock, pickle.dumps((BROKEN, f"{type(error).__name__}: {error}", True, 0.0)))
+            return channel.send(sock, pickle.dumps((BROKEN, f"{type(error).__name__}: {error}", True, 0.0, False)))
         guard.watch(board, shared["cpu_seconds"], slot)
+        guard.wall_seconds = shared["wall_seconds"]
         os.close(board)
-        channel.send(sock, pickle.dumps((READY, None, False, 0.0)))
+        channel.send(sock, pickle.dumps((READY, None, False, 0.0, False)))
         while True:
             message, _ = channel.receive(sock)
             channel.send(sock, _answer(function, message))
 
 
-def call(order: tuple[Any, Any, float]) -> Any:
+def call(order: tuple[Any, Any, float, float]) -> Any:
     """Call a function that comes with its task: what workers run that serve one round of tasks after the other.
 
     Args:
-        order: the function, its argument, and the CPU limit of a document.
+        order: the function, its argument, and the limits of a document, CPU seconds and seconds without progress.
     """
-    function, argument, guard.cpu_seconds = order
+    function, argument, guard.cpu_seconds, guard.wall_seconds = order
     return function(argument)
 
 
@@ -63,7 +67,7 @@ def _be_killed_first() -> None:
 
 
 def _answer(function: Any, message: bytes) -> bytes:
-    cpu = time.process_time()
+    cpu, threads = time.process_time(), threading.active_count()
     guard.begin_task()
     environment = False
     try:
@@ -75,7 +79,20 @@ def _answer(function: Any, message: bytes) -> bytes:
         answer = (FAILED, error)
     guard.idle()
     data = _pickled(answer)
-    return pickle.dumps((*data, environment, time.process_time() - cpu))
+    worn = end_children() or threading.active_count() > threads
+    return pickle.dumps((*data, environment, time.process_time() - cpu, worn))
+
+
+def end_children() -> bool:
+    """Kill the processes that a task has started and left behind; return whether there were any."""
+    try:
+        os.waitpid(-1, os.WNOHANG)  # costs nothing where there are none
+    except ChildProcessError:
+        return False
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            child.kill()
+    return True
 
 
 def _pickled(answer: tuple[str, Any]) -> tuple[str, bytes]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -12,8 +13,9 @@ from pyarrow import ipc
 from pipeline.errors import InputError
 from pipeline.guard import guard
 from pipeline.readers.contract import InputFile, Item, Mark
-from pipeline.readers.layout import Layout, layout_of
+from pipeline.readers.layout import Layout, is_text, layout_of
 from pipeline.readers.parquet import ParquetReader
+from pipeline.readers.stopping import stopped
 from pipeline.storage import open_input
 
 FILE_MAGIC = b"ARROW1\0\0"
@@ -25,12 +27,23 @@ _ROWS = 1024
 def open_arrow(file: InputFile, kind: str, source: BinaryIO) -> ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader:
     """Return `source` opened as kind ``arrow`` (file) or ``arrows`` (stream). Raises InputError where it is none."""
     try:
-        return ipc.open_file(source) if kind == "arrow" else ipc.open_stream(source)
-    except (pa.ArrowException, OSError, ValueError) as error:
+        reader = ipc.open_file(source) if kind == "arrow" else ipc.open_stream(source)
+        _read_names(reader.schema)
+        return reader
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(
             f"{file.name} is no readable Arrow file ({why}); replace it or take it out of input.paths"
         ) from error
+
+
+def _read_names(fields: Iterable[pa.Field]) -> None:
+    """Raise UnicodeDecodeError where a name, however deep, is no UTF-8."""
+    for field in fields:
+        _ = field.name
+        kind = field.type
+        if pa.types.is_nested(kind):
+            _read_names(kind.field(number) for number in range(kind.num_fields))
 
 
 def arrow_layout(file: InputFile, kind: str) -> Layout:
@@ -39,34 +52,71 @@ def arrow_layout(file: InputFile, kind: str) -> Layout:
         return layout_of(file, open_arrow(file, kind, source).schema)
 
 
+def check_buffers(data: pa.RecordBatch) -> None:
+    """Raise pa.ArrowInvalid where `data` would lead out of its buffers: an Arrow file is memory as it was written, and
+    the library takes it at its word. Texts that are no UTF-8 pass; the reader of columns sees to them."""
+    data.validate()
+    for column in data.columns:
+        if is_text(column.type) and not pa.types.is_dictionary(column.type):
+            # as bytes: offsets are held against the buffer, and the bytes themselves against nothing
+            column = column.view(_BYTES[column.type])
+        column.validate(full=True)
+
+
+_BYTES = {
+    pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.binary(): pa.binary(), pa.large_binary(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(), pa.binary_view(): pa.binary_view(),
+}  # fmt: skip
+
+
 @dataclass
 class ArrowReader(ParquetReader):
     """Reads one split, record batches `start` to `end` of a file or a whole stream, as the rows of Parquet are read."""
 
     def read(self) -> Iterator[Item]:
         """Yield batches and faults, in the order of the rows."""
-        kind, first = self.split.format, 0
+        first = 0
         with open_input(self.split.file.path) as source:
-            reader = open_arrow(self.split.file, kind, source)
-            number, count = 0, reader.num_record_batches if kind == "arrow" else None
-            while count is None or number < count:
-                guard.working_on(self.number, first, batch=True)
-                try:
-                    data = reader.get_batch(number) if count is not None else reader.read_next_batch()
-                except StopIteration:
+            reader = open_arrow(self.split.file, self.split.format, source)
+            whole = self.split.format == "arrow"
+            for number in range(reader.num_record_batches) if whole else itertools.count():
+                if self.number == self.options.stop:
+                    yield stopped(self.split, self.options, self.number)
                     return
-                except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
-                    why = " ".join(str(error).split())[:200]
-                    yield self._fault(first, "damaged_row_group", f"record batch {number} cannot be read: {why}")
+                data, rule, why = self._record_batch(reader, number, first)
+                if data is not None:
+                    yield from self._pieces(data, first)
+                    first += data.num_rows
+                elif not rule:
+                    return
+                else:
+                    yield self._fault(first, rule, f"record batch {number} cannot be read: {why}")
                     yield Mark(self.number)
-                    if count is None:
+                    if not whole:
                         return  # where the next one begins is not known
-                    number += 1
-                    continue
-                for start in range(0, data.num_rows, _ROWS):
-                    piece = data.slice(start, _ROWS)
-                    yield from self._rows(piece, first + start)
-                first, number = first + data.num_rows, number + 1
+
+    def _record_batch(
+        self, reader: ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader, number: int, first: int
+    ) -> tuple[pa.RecordBatch | None, str, str]:
+        """Return record batch `number`, or None with the rule and the reason of its fault; no rule at the end."""
+        guard.working_on(self.number, first, batch=not self.options.careful)
+        if self.options.careful and self.number in self.options.skip:
+            return None, *self.options.skip[self.number]
+        try:
+            data = reader.get_batch(number) if self.split.format == "arrow" else reader.read_next_batch()
+            check_buffers(data)
+        except StopIteration:
+            return None, "", ""
+        except (pa.ArrowException, OSError, ValueError, NotImplementedError, MemoryError) as error:
+            return None, "damaged_row_group", " ".join(str(error).split())[:200]
+        return data, "", ""
+
+    def _pieces(self, data: pa.RecordBatch, first: int) -> Iterator[Item]:
+        """Yield the documents and faults of `data`, whose first row is number `first` of the file, a few rows at a time."""
+        rows = 1 if self.options.careful else _ROWS
+        for start in range(0, data.num_rows, rows):
+            guard.working_on(self.number, first + start, batch=rows > 1)
+            yield from self._rows(data.slice(start, rows), first + start)
 
     def _layout_of_file(self) -> Layout:
         return arrow_layout(self.split.file, self.split.format)

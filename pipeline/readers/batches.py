@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from pipeline.documents import Batch, text_array
 from pipeline.readers.contract import Fault, Ignored, Item, Mark
+from pipeline.tally import count_reason
 
 ROW_OVERHEAD = 64
 """Bytes counted for a row or a fault beside its text and raw content."""
@@ -29,7 +29,7 @@ class BatchBuilder:
         self._rows: list[dict[str, Any]] = []
         self._numbers: list[int] = []
         self._faults: list[Fault] = []
-        self._ignored: Counter[str] = Counter()
+        self._ignored: dict[str, int] = {}
         self._bytes = 0
 
     def add(self, number: int, found: dict[str, Any] | Fault) -> Iterator[Item]:
@@ -51,7 +51,7 @@ class BatchBuilder:
 
     def ignore(self, reason: str) -> None:
         """Count a record that is no document."""
-        self._ignored[reason] += 1
+        count_reason(self._ignored, reason)
 
     def rest(self, number: int) -> Iterator[Item]:
         """Yield what is left; `number` is the number of documents and faults in the split."""

@@ -131,7 +131,7 @@ def _as_utf8(raw: bytes, declared: str | None) -> str | None:
     if bad == 0:
         return text if good > 2 or _errors(raw, declared or "") else None
     if declared == "utf-8":
-        return text if bad <= _STRAY or good > bad else None
+        return text if bad <= _STRAY or good >= bad else None
     return text if good > (20 if declared else 4) * bad else None
 
 
@@ -152,16 +152,16 @@ def _legacy(raw: bytes, header: str | None, meta: str | None) -> tuple[str, str]
     detected = detect(raw)
     if detected and (not candidates or detected != "utf-8"):
         return detected, "detected"
-    return candidates[0] if candidates else ("windows-1252", "default")
+    if candidates:
+        return candidates[0]
+    by = "header" if header else "meta"
+    return ("utf-8", by) if "utf-8" in (header, meta) else ("windows-1252", "default")
 
 
 def _plausible(raw: bytes, encoding: str) -> bool:
     """Return whether `encoding` reads `raw` but for one in a hundred of its bytes above 127, or a stray character."""
     bad = _errors(raw, encoding)
-    if bad == 0:
-        return True
-    high = len(_HIGH.findall(raw))
-    return bad * 100 <= high or (encoding in MULTIBYTE and bad <= _STRAY and high >= 4 * bad)
+    return bad <= _STRAY or bad * 100 <= len(_HIGH.findall(raw))
 
 
 def detect(raw: bytes) -> str | None:

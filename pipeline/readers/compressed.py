@@ -1,90 +1,25 @@
-"""Bytes out of plain, gzip, zstd and lz4 files, piece by piece, with the places where members begin.
-
-A feed never raises on damaged content and never ends silently: `damage` says why it ended. Its pieces are
-bounded, so that a member which expands without end costs no memory.
-"""
+"""Bytes out of plain, gzip, zstd, lz4, bzip2 and xz files, and where their members begin."""
 
 from __future__ import annotations
 
 import zlib
-from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-import zstandard
+from pipeline.readers.feed import CHUNK, PIECE, Feed, PlainFeed
+from pipeline.readers.frames import FRAME_HEAD, LZ4_MAGIC, ZSTD_MAGIC, Lz4Feed, ZstdFeed, is_skippable, may_be_frame
+from pipeline.readers.streams import BZ2_MAGIC, XZ_MAGIC, Bz2Feed, XzFeed
 
-CHUNK = 1 << 16
-PIECE = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b\x08"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-LZ4_MAGIC = b"\x04\x22\x4d\x18"
-MAGIC = {"gz": GZIP_MAGIC, "zst": ZSTD_MAGIC}
+MAGIC = {"gz": GZIP_MAGIC, "zst": ZSTD_MAGIC, "lz4": LZ4_MAGIC}
 """What members begin with, by compression, where reading can begin at a member."""
-ZSTD_WINDOW = 1 << 31
-"""The largest window of zstd: what ``zstd --ultra --long=31`` writes."""
-_ZSTD_SLICE = 1024  # a block of 4 bytes expands to 128 KiB, so this much input gives at most 32 MiB
+MOST_EFFORT = 1 << 31
+RETURN = 64
+_QUICK, _SLOW = 1 << 12, 1 << 16
+"""What looking at one place counts that might begin a member."""
 _SCAN = 1 << 20
 _SALVAGE = 256
-
-
-class Feed:
-    """Decompressed bytes of a file.
-
-    Attributes:
-        position: decompressed bytes handed out so far.
-        starts: (position, offset in the file) of each member that has begun, oldest first.
-        damage: why the bytes ended, None at a proper end.
-        damaged_at: offset in the file of the member that is damaged, or of what follows the last good one.
-        cut: the damage is that the file ends in the midst of a member.
-        read_to: offset in the file up to which compressed bytes have been used.
-    """
-
-    def __init__(self, file: BinaryIO, offset: int = 0):
-        self.file = file
-        self.position = 0
-        self.starts: deque[tuple[int, int]] = deque()
-        self.damage: str | None = None
-        self.damaged_at = offset
-        self.cut = False
-        self.read_to = offset
-        file.seek(offset)
-
-    def read(self) -> bytes:
-        """Return the next piece; empty at the end or at damage."""
-        raise NotImplementedError
-
-    def skip(self, count: int) -> int:
-        """Pass over up to `count` bytes without reading them, and return how many; 0 where that cannot be done."""
-        return 0
-
-    def _broken(self, why: str, at: int, *, cut: bool = False) -> bytes:
-        self.damage, self.damaged_at, self.cut = why, at, cut
-        return b""
-
-
-class PlainFeed(Feed):
-    """The file as it is. Its one member begins at `offset`."""
-
-    def __init__(self, file: BinaryIO, offset: int = 0):
-        super().__init__(file)
-        self.size = file.seek(0, 2)
-        self.offset = offset
-        self.starts.append((0, offset))
-        self._ahead = CHUNK
-        file.seek(offset)
-
-    def read(self) -> bytes:
-        data = self.file.read(self._ahead)
-        self._ahead = min(CHUNK, self._ahead * 4)
-        self.position += len(data)
-        return data
-
-    def skip(self, count: int) -> int:
-        here = self.offset + self.position
-        count = max(0, min(count, self.size - here))
-        self.file.seek(here + count)
-        self._ahead = 1 << 12  # whoever skips mostly skips again after the next header
-        self.position += count
-        return count
 
 
 class GzipFeed(Feed):
@@ -181,88 +116,20 @@ def _inflate_to_damage(inflater: Any, data: bytes) -> bytes:
     return b"".join(parts)
 
 
-class ZstdFeed(Feed):
-    """The frames of a zstd file one after the other; windows up to 2 GiB; skippable frames passed over."""
-
-    def __init__(self, file: BinaryIO, offset: int = 0):
-        super().__init__(file, offset)
-        self._input = b""
-        self._frame: int | None = None
-        self._context = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
-        self._decoder = self._context.decompressobj()
-
-    def read(self) -> bytes:
-        while self.damage is None:
-            if self._frame is None and not self._begin():
-                return b""
-            if not self._input:
-                self._input = self.file.read(CHUNK)
-                if not self._input:
-                    return self._broken("the file ends inside a zstd frame", self._frame or 0, cut=True)
-            piece, rest = self._input[:_ZSTD_SLICE], self._input[_ZSTD_SLICE:]
-            try:
-                data = self._decoder.decompress(piece)
-            except zstandard.ZstdError as error:
-                return self._broken(f"zstd frame is damaged ({error})", self._frame or 0)
-            unused = self._decoder.unused_data if self._decoder.eof else b""
-            self.read_to += len(piece) - len(unused)
-            self._input = unused + rest
-            if self._decoder.eof:
-                self._frame = None
-            if data:
-                self.position += len(data)
-                return data
-        return b""
-
-    def _begin(self) -> bool:
-        while True:
-            while len(self._input) < 8 and (more := self.file.read(CHUNK)):
-                self._input += more
-            if not self._input:
-                return False
-            if self._input[1:4] != b"\x2a\x4d\x18" or self._input[0] >> 4 != 5 or len(self._input) < 8:
-                break
-            self.read_to += 8 + int.from_bytes(self._input[4:8], "little")  # a skippable frame
-            self.file.seek(self.read_to)
-            self._input = b""
-        self.starts.append((self.position, self.read_to))
-        if not ZSTD_MAGIC.startswith(self._input[:4]):
-            self._broken("bytes that are no zstd frame", self.read_to)
-            return False
-        self._frame = self.read_to
-        self._decoder = self._context.decompressobj()
-        return True
-
-
-class Lz4Feed(Feed):
-    """The frames of an lz4 file as one stream, decompressed by FastWARC."""
-
-    def __init__(self, file: BinaryIO, offset: int = 0):
-        super().__init__(file, offset)
-        from fastwarc.stream_io import Lz4Reader
-
-        self.starts.append((0, offset))
-        self._reader = Lz4Reader(file)
-
-    def read(self) -> bytes:
-        try:
-            data = self._reader.read(CHUNK)
-        except (OSError, ValueError, EOFError) as error:
-            return self._broken(f"lz4 frame is damaged ({error})", self.damaged_at)
-        self.position += len(data)
-        return data
-
-
-FEEDS: dict[str, type[Feed]] = {"": PlainFeed, "gz": GzipFeed, "zst": ZstdFeed, "lz4": Lz4Feed}
+FEEDS: dict[str, type[Feed]] = {
+    "": PlainFeed, "gz": GzipFeed, "zst": ZstdFeed, "lz4": Lz4Feed, "bz2": Bz2Feed, "xz": XzFeed,
+}  # fmt: skip
 
 
 def compression_of(head: bytes) -> str:
-    """Return ``gz``, ``zst``, ``lz4`` or, for none of them, ``""``, told by the first bytes of a file."""
+    """Return ``gz``, ``zst``, ``lz4``, ``bz2``, ``xz`` or, for none of them, ``""``, told by the first 16 bytes of a file."""
     if head.startswith(b"\x1f\x8b"):
         return "gz"
-    if head.startswith(ZSTD_MAGIC) or (head[1:4] == b"\x2a\x4d\x18" and head[:1] and head[0] >> 4 == 5):
+    if head.startswith(ZSTD_MAGIC) or is_skippable(head):
         return "zst"
-    return "lz4" if head.startswith(LZ4_MAGIC) else ""
+    if head.startswith(LZ4_MAGIC):
+        return "lz4"
+    return "bz2" if BZ2_MAGIC.match(head) else "xz" if head.startswith(XZ_MAGIC) else ""
 
 
 def open_feed(file: BinaryIO, compression: str, offset: int = 0) -> Feed:
@@ -270,22 +137,82 @@ def open_feed(file: BinaryIO, compression: str, offset: int = 0) -> Feed:
     return FEEDS[compression](file, offset)
 
 
-def find_magic(file: BinaryIO, magic: bytes, start: int, end: int | None = None) -> int | None:
-    """Return the first offset in ``[start, end)`` of the file at which `magic` stands, or None."""
+def find_magic(file: BinaryIO, magic: bytes, start: int, end: int | None = None) -> Iterator[int]:
+    """Yield the offsets in ``[start, end)`` of the file at which `magic` stands. The file may be read in between."""
     at, tail = start, b""
-    file.seek(start)
     while end is None or at < end:
+        file.seek(at)
         block = file.read(_SCAN)
         if not block:
-            return None
-        data = tail + block
+            return
+        data, first = tail + block, at - len(tail)
         found = data.find(magic)
-        if found >= 0:
-            where = at - len(tail) + found
-            return where if end is None or where < end else None
+        while found >= 0:
+            if end is not None and first + found >= end:
+                return
+            yield first + found
+            found = data.find(magic, found + 1)
         at += len(block)
         tail = data[-(len(magic) - 1) :]
+
+
+@dataclass
+class Effort:
+    """What damage may still cost, in bytes, so that no file makes a reader search without end.
+
+    What could be read gives `RETURN` times its size back.
+    """
+
+    left: int = MOST_EFFORT
+
+    def spend(self, size: int) -> bool:
+        """Count `size` bytes, and return whether there is anything left."""
+        self.left -= size
+        return self.left > 0
+
+    def earn(self, size: int) -> None:
+        """Count `size` bytes that could be read."""
+        self.left = min(MOST_EFFORT, self.left + RETURN * size)
+
+
+def next_member(
+    file: BinaryIO,
+    compression: str,
+    start: int,
+    begins: Callable[[bytes], bool],
+    window: int,
+    effort: Effort,
+    end: int | None = None,
+) -> int | None:
+    """Return the first member in ``[start, end)`` whose content begins as it should, None where there is none.
+
+    Args:
+        begins: told the first `window` bytes of a member.
+        effort: the search ends where it is spent.
+    """
+    for at in find_magic(file, MAGIC[compression], start, end):
+        cost = _QUICK
+        if compression == "gz":
+            head = _gzip_start(file, at, window)
+        else:
+            file.seek(at)
+            head = b""
+            if may_be_frame(file.read(FRAME_HEAD)):
+                cost, head = _SLOW, first_bytes(file, compression, window, at)
+        if begins(head):
+            return at
+        if not effort.spend(cost):
+            return None
     return None
+
+
+def _gzip_start(file: BinaryIO, at: int, window: int) -> bytes:
+    """Return the first `window` bytes of a gzip member, as far as the next `window` and a kilobyte of the file tell."""
+    file.seek(at)
+    try:
+        return zlib.decompressobj(31).decompress(file.read(window + 1024), window)
+    except zlib.error:
+        return b""
 
 
 def first_bytes(file: BinaryIO, compression: str, count: int, offset: int = 0) -> bytes:

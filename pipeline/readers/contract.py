@@ -65,7 +65,7 @@ class Fault:
     Attributes:
         number: its number in the split.
         offset: where it lies in the file, as in column `offset`.
-        rule: ``damaged_record``, ``damaged_region``, ``cut_file``, ``record_too_large``, ``bad_content_encoding``,
+        rule: ``damaged_record``, ``damaged_region``, ``cut_file``, ``incomplete_record``, ``record_too_large``, ``bad_content_encoding``,
             ``bad_json``, ``not_an_object``, ``bad_encoding``, ``no_text``, ``damaged_row_group``, or the rule that a
             skipped document was given.
         detail: what is wrong, for people.
@@ -111,6 +111,8 @@ class ReadOptions:
         skip: number of a document that killed a worker before -> (rule, detail) of the fault to answer for it.
         number: of the first document.
         max_record_bytes: a record or line larger than this after decompression is a fault.
+        careful: read one document at a time, for one of a batch has killed a worker.
+        stop: number of the document at which reading killed a worker again though it was skipped: the split ends there.
     """
 
     schema: pa.Schema
@@ -118,3 +120,5 @@ class ReadOptions:
     skip: Mapping[int, tuple[str, str]]
     max_record_bytes: int
     number: int = 0
+    careful: bool = False
+    stop: int | None = None

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from pipeline.errors import InputError
-from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.contract import Fault, InputFile, Item, ReadOptions, Split
 from pipeline.readers.lines import Damage, Line, lines
 from pipeline.readers.objects import SAMPLE, NoText, document, keys_of
 from pipeline.readers.packed import first_bytes
 from pipeline.readers.plain import text_encoding, text_of
+from pipeline.readers.stopping import until_stop
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
@@ -204,7 +204,8 @@ class DelimitedReader:
         keys = keys_of(file, first)
         begun = False
         with open_input(file.path) as source:
-            for row in Rows(source, self.packing, dialect, self.options.max_record_bytes):
+            rows = Rows(source, self.packing, dialect, self.options.max_record_bytes)
+            for row in until_stop(self, iter(rows), self.split.start):
                 if isinstance(row, Row) and not row.rule and _names(row.cells) == names:
                     if begun:
                         batches.ignore("a header row again")  # of a file that was joined to this one
@@ -214,8 +215,9 @@ class DelimitedReader:
                 self.number += 1
         yield from batches.rest(self.number)
 
-    def _answer(self, row: Row | Damage, names: Sequence[str], keys: Any) -> Fault | dict[str, Any]:
-        guard.working_on(self.number, row.offset)
+    def _answer(self, row: Row | Damage | Fault, names: Sequence[str], keys: Any) -> Fault | dict[str, Any]:
+        if isinstance(row, Fault):
+            return row
         if isinstance(row, Damage):
             return Fault(self.number, row.offset, row.rule, row.detail)
         if self.number in self.options.skip:

@@ -10,17 +10,21 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.guard import guard
 from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
-from pipeline.readers.compressed import Feed, open_feed
+from pipeline.readers.compressed import compression_of, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
+from pipeline.readers.feed import Feed
+from pipeline.readers.footers import footer_of
 from pipeline.readers.jsonl import JsonlReader, beginning, beginning_of, check_beginning
-from pipeline.readers.layout import Layout, layout_of, open_parquet
+from pipeline.readers.layout import Layout, layout_of
 from pipeline.readers.objects import check_keys, keys_of
-from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
+from pipeline.readers.packed import first_bytes, open_packed, wide_of
 from pipeline.readers.pages import is_binary
 from pipeline.readers.parquet import ParquetReader
 from pipeline.readers.plain import PlainReader
+from pipeline.readers.stopping import stopped
 from pipeline.readers.stream import Stream
 from pipeline.readers.warc import GRAMMARS, WarcReader
 from pipeline.storage import open_input
@@ -28,7 +32,7 @@ from pipeline.storage import open_input
 _HEAD = 1 << 16
 _NAMES = {
     "warc": ".warc", "wet": ".wet", "arc": ".arc", "jsonl": ".jsonl .ndjson .json", "parquet": ".parquet .parq",
-    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text .md", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
+    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
 }  # fmt: skip
 _ENDINGS = {ending: kind for kind, endings in _NAMES.items() for ending in endings.split()}
 _PACKED = (".gz", ".zst", ".zstd", ".lz4", ".bz2", ".xz")
@@ -37,7 +41,7 @@ _OBJECT = re.compile(rb"\{\s*[\"}]")
 _LIST = re.compile(rb"\[\s*[\[{\"\]]")
 _LONGEST_LINE = 1 << 24
 _TEXTS_LOOKED_AT = 8
-"""Records at the start of a WARC in which a `conversion` makes it a WET."""
+"""Records at the start of a WARC in which a `conversion`, and no answer of a server, makes it a WET."""
 TABLES = ("parquet", "arrow", "arrows")
 """Formats that bring columns with types."""
 
@@ -57,7 +61,7 @@ def detect_format(file: InputFile) -> str:
         table = _table_of(file, magic)
         if table:
             return table
-        packing = packing_of(magic)
+        compression = packing = compression_of(magic)
         head = first_bytes(source, packing, _HEAD)
         kind = _kind_of(head)
         wide = wide_of(head) if kind is None else ""
@@ -66,7 +70,9 @@ def detect_format(file: InputFile) -> str:
             head = first_bytes(source, packing, _HEAD)
             kind = _kind_of(head)
         named = kind is None
-        kind = kind or _kind_by_name(file.name)
+        kind = kind or kind_by_name(file.name)
+        if kind in ("warc", "wet", "arc"):
+            packing = compression  # bytes, not a text in any encoding, whatever they look like
         if kind in ("warc", "arc") and _holds_texts(open_feed(source, packing), kind):
             kind = "wet"
         if kind == "jsonl" and _many_lines(open_packed(source, packing), head):
@@ -102,7 +108,7 @@ def _table_of(file: InputFile, magic: bytes) -> str | None:
 def _kind_of(head: bytes) -> str | None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for kind in ("warc", "arc"):
-        if GRAMMARS[kind].mark.match(start):
+        if GRAMMARS[kind].begins(start):
             return kind
     return "jsonl" if _OBJECT.match(start) or _LIST.match(start) else None
 
@@ -118,9 +124,12 @@ def _many_lines(feed: Feed, head: bytes) -> bool:
     line = start.split(b"\n", 1)[0]
     if line is start or len(line) == len(start) or beginning(line, "jsonl").objects:
         return False  # a line that goes on behind the head is as good as whole
-    data = bytearray()
+    data, looked_at = bytearray(), 0
     while len(data) < _LONGEST_LINE and (piece := feed.read()):
         data += piece
+        if len(data) < 2 * looked_at:
+            continue  # so that a long value is not looked through again with every piece
+        looked_at = len(data)
         if beginning(bytes(data), "jsonl").objects:
             return False  # a damaged line among others
         if beginning(bytes(data), "json").objects:
@@ -128,7 +137,8 @@ def _many_lines(feed: Feed, head: bytes) -> bool:
     return False
 
 
-def _kind_by_name(name: str) -> str | None:
+def kind_by_name(name: str) -> str | None:
+    """Return what a file of this name should be, None where its ending says nothing."""
     name = name.lower()
     for _ in range(2):
         stem, dot, ending = name.rpartition(".")
@@ -141,23 +151,23 @@ def _kind_by_name(name: str) -> str | None:
 
 
 def _holds_texts(feed: Feed, kind: str) -> bool:
-    """Return whether one of the first records is a `conversion`."""
+    """Return whether one of the first records is a `conversion`, and none of them an answer of a server."""
     stream = Stream(feed, GRAMMARS[kind])
+    texts = False
     for _ in range(_TEXTS_LOOKED_AT):
         stream.skip_blank()
         raw = stream.header() if stream.begins() else None
         if raw is None:
-            return False
+            break
         header = GRAMMARS[kind].parse(raw)
-        if header.fields.get("warc-type", "").lower() == "conversion":
-            return True
-        if (
-            header.length is None
-            or header.length > 1 << 22
-            or stream.skip(header.length, header.length) < header.length
-        ):
+        what = header.fields.get("warc-type", "").lower()
+        if what in ("response", "resource"):
             return False
-    return False
+        texts = texts or what == "conversion"
+        length = header.length
+        if length is None or length > 1 << 22 or stream.skip(length, length) < length:
+            break
+    return texts
 
 
 def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:
@@ -197,18 +207,15 @@ def _member_a_record(source: BinaryIO, kind: str) -> bool:
 
 
 def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int, int]]:
-    with open_input(file.path) as source:
-        about = open_parquet(file, source).metadata
-        start, total = 0, 0
-        for group in range(about.num_row_groups):
-            row_group = about.row_group(group)
-            size = sum(row_group.column(c).total_compressed_size for c in range(row_group.num_columns))
-            if group > start and total + size > split_bytes:
-                yield start, group, total
-                start, total = group, 0
-            total += size
-        if start < about.num_row_groups:
-            yield start, about.num_row_groups, total
+    groups = footer_of(file).groups
+    start, total = 0, 0
+    for group, size in enumerate(groups):
+        if group > start and total + size > split_bytes:
+            yield start, group, total
+            start, total = group, 0
+        total += size
+    if start < len(groups):
+        yield start, len(groups), total
 
 
 def carried_fields(file: InputFile) -> pa.Schema:
@@ -226,8 +233,7 @@ def carried_fields(file: InputFile) -> pa.Schema:
 def _layout(file: InputFile, kind: str) -> Layout:
     if kind != "parquet":
         return arrow_layout(file, kind)
-    with open_input(file.path) as source:
-        return layout_of(file, open_parquet(file, source).schema_arrow)
+    return layout_of(file, footer_of(file).schema)
 
 
 def provides(file: InputFile) -> set[str]:
@@ -247,7 +253,7 @@ def provides(file: InputFile) -> set[str]:
         else:
             first = columns_of(file, base, packing)[1]
         keys = keys_of(file, first)
-        check_keys(file, first, keys)
+        check_keys(file, first, keys, key="key" if base.startswith("json") else "column")
         return {keys.column}
     return {"text"} if base in ("wet", "txt", "empty") else {"raw"}
 
@@ -264,6 +270,10 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
         InputError: the file cannot be opened.
     """
     base, _, packing = split.format.partition(".")
+    if options.number == options.stop:
+        yield stopped(split, options, options.number)
+        return
+    guard.working_on(options.number, split.start)
     if base == "parquet":
         yield from ParquetReader(split, options, options.number).read()
     elif base in TABLES:

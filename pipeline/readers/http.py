@@ -9,17 +9,27 @@ from __future__ import annotations
 import io
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import zstandard
 
-from pipeline.readers.compressed import ZSTD_MAGIC, ZSTD_WINDOW
+from pipeline.readers.frames import ZSTD_MAGIC, ZSTD_WINDOW
 
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
-_STATUS = re.compile(rb"HTTP/\d(?:\.\d+)?[ \t]+(\d{3})")
+_STATUS = re.compile(rb"[\r\n]{0,4}HTTP/\d(?:\.\d+)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
+_TUNNEL = re.compile(rb"\d{3}[ \t]+(?:tunnel|connection)[ \t]+established", re.IGNORECASE)
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9a-fA-F]{1,8})[ \t]*(?:;[^\n]*)?\r?\n")
 _PIECE = 1 << 20
+_CHUNK = 1 << 16
+_MOST_HEADS = 16
+_MOST_CODINGS = 8
+_MOST_MEMBERS = 100_000
+_LISTS = ("transfer-encoding", "content-encoding")
+"""Headers that may be repeated: their values are one list (RFC 9110 section 5.3)."""
 _AS_IS = ("identity", "none", "")
+_TRANSFER = ("gzip", "x-gzip", "deflate")
+"""Transfer codings beside ``chunked`` (RFC 9112 section 7.2); ``compress`` is not met."""
 
 
 class TooLarge(Exception):
@@ -46,59 +56,87 @@ class Response:
 
 
 def parse_response(payload: bytes) -> Response:
-    """Return the response in `payload`. LF-only headers, folded lines and missing reasons are taken as meant."""
-    status = _STATUS.match(payload)
-    if status is None:
-        return Response(None, {}, payload)
-    end = _HEADER_END.search(payload)
-    head, body = (payload, b"") if end is None else (payload[: end.start()], payload[end.end() :])
-    return Response(int(status[1]), parse_fields(head, skip=1), body)
+    """Return the response in `payload`. LF-only headers, folded lines and missing reasons are taken as meant.
+
+    Interim answers (100, 103) and a proxy's answer to CONNECT stand before the one that counts (RFC 9110 sections 15.2
+    and 9.3.6): they are passed over where another answer follows.
+    """
+    response, at = Response(None, {}, payload), 0
+    for _ in range(_MOST_HEADS):
+        status = _STATUS.match(payload, at)
+        if status is None:
+            break
+        end = _HEADER_END.search(payload, status.end())
+        head_end, at = (len(payload), len(payload)) if end is None else (end.start(), end.end())
+        code = int(status[1])
+        head = payload[status.start() : head_end].lstrip(b"\r\n")
+        headers = parse_fields(head, skip=1, lists=_LISTS)
+        response = Response(code, headers, b"")
+        tunnel = 200 <= code < 300 and (not headers or _TUNNEL.match(payload, status.start(1)) is not None)
+        if not (100 <= code < 200 or tunnel):
+            break
+    return response if response.status is None else Response(response.status, response.headers, payload[at:])
 
 
-def parse_fields(head: bytes, skip: int = 0) -> dict[str, str]:
+def parse_fields(head: bytes, skip: int = 0, lists: Sequence[str] = ()) -> dict[str, str]:
     """Return the fields of a header block: first value of each, names in lower case, folded lines joined.
 
     Args:
         skip: lines at the start that are no fields.
+        lists: names of which all values are taken, joined by commas.
     """
-    fields: dict[str, str] = {}
-    name = ""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []  # of the field at hand; of one that does not count, none that is kept
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError:
         text = head.decode("latin-1")
     for line in text.split("\n")[skip:]:
         if line[:1] in (" ", "\t"):
-            if name:
-                fields[name] = f"{fields[name]} {line.strip()}".strip()
+            lines.append(line.strip())
             continue
         name, colon, value = line.partition(":")
-        name = name.strip().lower()
-        if not colon or name in fields:
-            name = ""
-        elif name:
-            fields[name] = value.strip()
-    return fields
+        name, lines = name.strip().lower(), [value.strip()]
+        if colon and name and name not in found:
+            found[name] = lines
+        elif colon and name in lists:
+            found[name].append(",")
+            found[name] += lines
+            lines = found[name]
+    return {name: " ".join(filter(None, values)) for name, values in found.items()}
 
 
 def decode_body(response: Response, limit: int) -> tuple[bytes, bool]:
     """Return the body with its encodings undone, and whether a compressed stream in it ends too soon.
+
+    Transfer codings lie around content codings, and the last named of each was applied last (RFC 9112 section 7).
 
     Raises:
         TooLarge: it expands to more than `limit` bytes.
         BadCoding: it is compressed in a way that cannot be undone.
     """
     body, short = response.body, False
-    if "chunked" in response.headers.get("transfer-encoding", "").lower():
-        body = dechunk(body)
-    codings = [c.strip().lower() for c in response.headers.get("content-encoding", "").split(",")]
-    for coding in reversed(codings):
+    transfer, content = (_listed(response.headers.get(name, "")) for name in _LISTS)
+    if len(transfer) + len(content) > _MOST_CODINGS:
+        raise BadCoding(f"body has {len(transfer) + len(content)} encodings, one inside the other")
+    for coding in reversed(transfer):
+        if coding == "chunked":
+            body = dechunk(body)
+        elif coding in _TRANSFER:
+            body, cut = undo(coding, body, limit)
+            short = short or cut
+    for coding in reversed(content):
         body, cut = undo(coding, body, limit)
         short = short or cut
     if body.startswith(b"\x1f\x8b\x08") and "html" in response.headers.get("content-type", "").lower():
         body, cut = _inflate(body, 31, limit)
         short = short or cut
     return body, short
+
+
+def _listed(value: str) -> list[str]:
+    """Return the codings that a header names, in lower case and without parameters."""
+    return [name for part in value.split(",") if (name := part.partition(";")[0].strip().lower())]
 
 
 def dechunk(body: bytes) -> bytes:
@@ -141,28 +179,29 @@ def _is_text(body: bytes) -> bool:
 def _inflate(body: bytes, wbits: int, limit: int) -> tuple[bytes, bool]:
     """Return `body` inflated, all its gzip members; what there is of a stream that is cut or breaks off."""
     parts: list[bytes] = []
-    total = 0
-    while body:
+    total = at = 0
+    for _ in range(_MOST_MEMBERS):
         inflater = zlib.decompressobj(wbits)
         while not inflater.eof:
+            data = body[at : at + _CHUNK]
             try:
-                data = inflater.decompress(body, _PIECE)
+                piece = inflater.decompress(data, _PIECE)
             except zlib.error as error:
                 if not total:
                     raise BadCoding(f"compressed body cannot be inflated ({error})") from error
                 return b"".join(parts), True
-            parts.append(data)
-            total += len(data)
+            at += len(data) - len(inflater.unused_data if inflater.eof else inflater.unconsumed_tail)
+            parts.append(piece)
+            total += len(piece)
             if total > limit:
                 raise TooLarge(f"its body expands to more than {limit} bytes")
-            body = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
-            if not body and not data and not inflater.eof:
+            if not data and not piece and not inflater.eof:
                 if not total:
                     raise BadCoding("compressed body ends before its first byte")
                 return b"".join(parts), True
-        if wbits != 31 or not body.startswith(b"\x1f\x8b"):
-            break
-    return b"".join(parts), False
+        if wbits != 31 or not body.startswith(b"\x1f\x8b", at):
+            return b"".join(parts), False
+    raise BadCoding(f"compressed body has more than {_MOST_MEMBERS} members")
 
 
 def _deflate(body: bytes, limit: int) -> tuple[bytes, bool]:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from pipeline.errors import InputError
-from pipeline.guard import guard
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.contract import Fault, InputFile, Item, ReadOptions, Split
 from pipeline.readers.json_values import parse
 from pipeline.readers.lines import Damage, Line, lines, values
 from pipeline.readers.objects import SAMPLE, Keys, NoText, document, keys_of, type_name
 from pipeline.readers.packed import first_bytes
+from pipeline.readers.stopping import until_stop
 from pipeline.storage import open_input
 
 HEADS = (1 << 20, 1 << 24)
@@ -85,7 +85,8 @@ def check_beginning(file: InputFile, found: Beginning) -> None:
 
 def _records(file: BinaryIO, base: str, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
     """Yield the lines or the values of a file of kind `base`, the byte order marks that begin them taken off."""
-    for item in values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit):
+    found = values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit, blank=False)
+    for item in found:
         if isinstance(item, Line) and item.data is not None and item.data.startswith(codecs.BOM_UTF8):
             item.data = item.data.removeprefix(codecs.BOM_UTF8)  # of this file, or of one that was joined to it
         yield item
@@ -107,8 +108,8 @@ class JsonlReader:
         keys = keys_of(self.split.file, beginning_of(self.split.file, base, self.packing).objects)
         start, end, limit = self.split.start, self.split.end, self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
-            for item in _records(file, base, self.packing, start, end, limit):
-                answer = self._damage(item) if isinstance(item, Damage) else self._answer(item, keys)
+            for item in until_stop(self, _records(file, base, self.packing, start, end, limit), start):
+                answer = self._answer(item, keys) if isinstance(item, Line) else self._fault_of(item)
                 if answer is not None:
                     yield from batches.add(self.number, answer)
                 if answer is not None:
@@ -117,7 +118,6 @@ class JsonlReader:
 
     def _answer(self, line: Line, keys: Keys) -> Fault | dict[str, Any] | None:
         """Return the document in `line`, its fault, or None for a line that is blank or belongs to damage behind it."""
-        guard.working_on(self.number, line.offset)
         if line.data is None:
             return self._fault(line, "record_too_large", f"a line of {line.size} bytes")
         if not line.data.strip():
@@ -137,5 +137,7 @@ class JsonlReader:
         text = None if line.data is None else line.data.decode("utf-8", "replace")
         return Fault(self.number, line.offset, rule, detail, id or f"{self.split.file.name}#{line.offset}", url, text)
 
-    def _damage(self, damage: Damage) -> Fault:
+    def _fault_of(self, damage: Damage | Fault) -> Fault:
+        if isinstance(damage, Fault):
+            return damage
         return Fault(self.number, damage.offset, damage.rule, damage.detail)

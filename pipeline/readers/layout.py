@@ -7,10 +7,8 @@ be it is carried as ``input_<name>``, and the second of two of one name as ``<na
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.documents import INPUT_FIELDS
 from pipeline.errors import InputError
@@ -90,17 +88,6 @@ class Layout:
     carried: tuple[tuple[str, int, pa.DataType], ...]
     without: dict[int, list[Place]]
     text_pages: bool
-
-
-def open_parquet(file: InputFile, source: BinaryIO) -> pq.ParquetFile:
-    """Return `source` opened as Parquet. Raises InputError where it is none."""
-    try:
-        return pq.ParquetFile(source, buffer_size=1 << 20, page_checksum_verification=True)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{file.name} is no readable Parquet file ({why}); replace it or take it out of input.paths"
-        ) from error
 
 
 def layout_of(file: InputFile, schema: pa.Schema) -> Layout:

@@ -12,9 +12,12 @@ from typing import BinaryIO
 
 import numpy as np
 
-from pipeline.readers.compressed import MAGIC, Feed, find_magic, first_bytes
+from pipeline.readers.compressed import MAGIC, Effort, next_member
+from pipeline.readers.feed import Feed
 from pipeline.readers.packed import open_packed
 
+_SPACE = (b"\n", b"\r", b"\t", b" ")
+_BLANK = re.compile(rb"(?:[ \t\r]*+\n)++")
 _LINE_START = re.compile(rb"\s*[{\[]")
 
 
@@ -42,44 +45,60 @@ class Line:
     torn: bool = False
 
 
-def lines(file: BinaryIO, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
+def lines(
+    file: BinaryIO, packing: str, start: int, end: int, limit: int, *, blank: bool = True
+) -> Iterator[Line | Damage]:
     """Yield the lines that start in ``[start, end)``, and damage where it lies.
 
     Args:
         start, end: bytes of a plain file; a compressed one is read whole.
         limit: a longer line comes without its bytes.
+        blank: lines without anything count; else runs of them are passed over, however many there are.
     """
     if packing == "":
         # from the byte before, so that a line which begins exactly at `start` is seen to begin there
         first = max(0, start - 1)
-        for line in _assemble(open_packed(file, "", first), first, limit):
+        for line in _assemble(open_packed(file, "", first), first, limit, blank):
             if line.offset >= end:
                 return
             if line.offset >= start:
                 yield line
         return
     at: int | None = 0
-    base = 0
+    base, effort = 0, Effort()
     while at is not None:
         feed = open_packed(file, packing, at)
-        yield from _assemble(feed, base, limit)
+        yield from _assemble(feed, base, limit, blank)
         if feed.damage is None:
             return
         base += feed.position
-        yield Damage(base, "cut_file" if feed.cut else "damaged_region", f"{feed.damage}, at byte {feed.damaged_at}")
-        at = _next_member(file, packing, feed.damaged_at + 1)
+        at = None
+        if packing in MAGIC and effort.spend(max(1 << 16, feed.position)):
+            at = next_member(file, packing, feed.damaged_at + 1, _begins_line, 64, effort)
+        detail = f"{feed.damage}, at byte {feed.damaged_at}" + ("" if at else "; nothing behind it can be read")
+        yield Damage(base, "cut_file" if feed.cut else "damaged_region", detail)
 
 
-def _assemble(feed: Feed, base: int, limit: int) -> Iterator[Line]:
+def _begins_line(data: bytes) -> bool:
+    return _LINE_START.match(data) is not None
+
+
+def _assemble(feed: Feed, base: int, limit: int, blank: bool) -> Iterator[Line]:
     offset, size, pending = base, 0, []
     while piece := feed.read():
-        *full, rest = piece.split(b"\n")
-        for part in full:
+        at = 0
+        while (end := piece.find(b"\n", at)) >= 0:
+            part = piece[at:end]
             size += len(part)
             pending.append(part)
             yield Line(offset, b"".join(pending) if size <= limit else None, size)
             offset += size + 1
             size, pending = 0, []
+            at = end + 1
+            if not blank and piece[at : at + 1] in _SPACE and (passed := _BLANK.match(piece, at)):
+                offset += passed.end() - at
+                at = passed.end()
+        rest = piece[at:]
         size += len(rest)
         pending = [*pending, rest] if size <= limit else []
     if size:
@@ -112,15 +131,3 @@ def values(file: BinaryIO, packing: str, limit: int) -> Iterator[Line | Damage]:
     if feed.damage is not None:
         rule = "cut_file" if feed.cut else "damaged_region"
         yield Damage(feed.position, rule, f"{feed.damage}, at byte {feed.damaged_at}")
-
-
-def _next_member(file: BinaryIO, packing: str, start: int) -> int | None:
-    """Return the first member at or after `start` whose content begins like a line of JSON."""
-    at: int | None = start if packing in MAGIC else None
-    while at is not None:
-        at = find_magic(file, MAGIC[packing], at)
-        if at is not None:
-            if _LINE_START.match(first_bytes(file, packing, 64, at)):
-                return at
-            at += 1
-    return None

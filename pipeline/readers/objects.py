@@ -65,25 +65,29 @@ def keys_of(file: InputFile, first: Sequence[Mapping[str, Any]]) -> Keys:
     return Keys(payload, column, others, paragraphs)
 
 
-def check_keys(file: InputFile, first: Sequence[Mapping[str, Any]], keys: Keys) -> None:
+def check_keys(file: InputFile, first: Sequence[Mapping[str, Any]], keys: Keys, *, key: str = "key") -> None:
     """Refuse `file` where none of its `first` objects has a text under the key that should hold it.
+
+    Args:
+        key: what keys are called: ``key``, or ``column`` where the objects are rows.
 
     Raises:
         InputError: names the keys that are there and the likely one. Objects whose texts are null pass: they are counted.
     """
     if not first:
         return
-    what = "its first object" if len(first) == 1 else f"its first {len(first)} objects"
+    one = "object" if key == "key" else "row"
+    what = f"its first {one}" if len(first) == 1 else f"its first {len(first)} {one}s"
     for ours, theirs in (("text" if keys.column == "text" else "html", keys.payload), *_named(file)):
         if not any(has(o, theirs) for o in first):
             raise InputError(
-                f"{file.name}: {what} {'has' if len(first) == 1 else 'have'} no key {theirs!r}; there are "
+                f"{file.name}: {what} {'has' if len(first) == 1 else 'have'} no {key} {theirs!r}; there are "
                 f"{_list(first)}: {_remedy(ours, first)}"
             )
     values = [value for o in first for value in [value_at(o, keys.payload)] if value is not None]
     if values and not any(isinstance(value, str) or is_paragraphs(value) for value in values):
         raise InputError(
-            f"{file.name}: key {keys.payload!r} is {type_name(values[0])}, not text, in {what}; there are "
+            f"{file.name}: {key} {keys.payload!r} is {type_name(values[0])}, not text, in {what}; there are "
             f"{_list(first)}: {_remedy('text' if keys.column == 'text' else 'html', first)}"
         )
 
@@ -204,7 +208,9 @@ def document(value: dict[str, Any], keys: Keys, file: InputFile, offset: int) ->
     if keys.paragraphs and is_paragraphs(payload):
         payload = PARAGRAPH.join(payload)
     for ours, theirs in keys.others.items():
-        if has(value, theirs) and not (ours == "source" and file.source is not None):
+        if (theirs in value or ("." in theirs and has(value, theirs))) and not (
+            ours == "source" and file.source is not None
+        ):
             row[ours] = _label(_taken(value, theirs))
     row["id"] = row.get("id") or f"{file.name}#{offset}"
     row["source"] = file.source or row.get("source") or DEFAULT_SOURCE

@@ -18,11 +18,19 @@ from pipeline.documents import Batch
 from pipeline.guard import guard
 from pipeline.readers.columns import as_carried, as_labels, as_texts, cast, column_at, decoded
 from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, Mark, ReadOptions, Split
-from pipeline.readers.layout import Layout, Place, layout_of, open_parquet
+from pipeline.readers.footers import open_parquet
+from pipeline.readers.layout import Layout, Place, layout_of
 from pipeline.storage import open_input
 
 PAGE_TYPE = "text/html; charset=utf-8"
 """The content type of pages that a file holds as text."""
+
+MOST_MISSING = 1 << 16
+"""Rows of one row group that fail one by one where they cannot be read; a damaged footer may claim any number."""
+BOMB = 500
+"""Compression beyond this is none of texts."""
+MOST_EXPANDED = 1 << 33
+"""What a row group may expand to, however little is stored of it: a dictionary of one value repeats for a few bytes."""
 
 
 @dataclass
@@ -37,10 +45,10 @@ class ParquetReader:
         """Yield batches and faults, in the order of the rows."""
         with open_input(self.split.file.path) as source:
             file = open_parquet(self.split.file, source)
-            first = sum(file.metadata.row_group(g).num_rows for g in range(self.split.start))
+            first = sum(max(0, file.metadata.row_group(g).num_rows) for g in range(self.split.start))
             for group in range(self.split.start, self.split.end):
                 yield from self._group(file, group, first)
-                first += file.metadata.row_group(group).num_rows
+                first += max(0, file.metadata.row_group(group).num_rows)
 
     @cached_property
     def _layout(self) -> Layout:
@@ -53,11 +61,16 @@ class ParquetReader:
     def _group(self, file: pq.ParquetFile, group: int, first: int) -> Iterator[Item]:
         """Yield the rows of row group `group`, whose first row is number `first` of the file."""
         about = file.metadata.row_group(group)
-        rows = self._rows_at_once(about)
-        done, why = 0, "it ends early"
+        rows, number = self._rows_at_once(about), self.number
+        done, rule, why = 0, "damaged_row_group", "it ends early"
+        size, most = 0, max(MOST_EXPANDED, BOMB * _stored(about))
         batches: Iterator[pa.RecordBatch] | None = None
         while done < about.num_rows:
-            guard.working_on(self.number, first + done, batch=True)
+            guard.working_on(self.number, first + done, batch=not self.options.careful)
+            if self.options.careful and self.number in self.options.skip:
+                rule, why = self.options.skip[self.number]
+                why = f"{why}, while row {first + done} was read"
+                break
             try:
                 batches = batches or file.iter_batches(batch_size=rows, row_groups=[group], use_threads=False)
                 data = next(batches, None)
@@ -66,18 +79,40 @@ class ParquetReader:
                 break
             if data is None:
                 break
-            yield from self._rows(data, first + done)
+            for item in self._rows(data, first + done):
+                size += item.data.nbytes if isinstance(item, Batch) else 0
+                yield item
             done += data.num_rows
-        for row in range(first + done, first + about.num_rows):
-            yield self._fault(row, "damaged_row_group", f"row group {group} cannot be read: {why}")
+            if size > most:
+                why = f"it expands to more than {most} bytes"
+                break
+        self.number = number + done
+        if about.num_rows < 0:
+            yield self._fault(first, "damaged_row_group", f"row group {group} claims {about.num_rows} rows")
+        yield from self._missing(first + done, about.num_rows - done, rule, f"row group {group} cannot be read: {why}")
+
+    def _missing(self, row: int, count: int, rule: str, why: str) -> Iterator[Item]:
+        """Yield the faults of `count` rows from `row` on that the file promised and does not give."""
+        for missing in range(min(count, MOST_MISSING)):
+            last = missing + 1 == MOST_MISSING < count
+            more = f"; {count - MOST_MISSING} more rows that it claims are not counted" if last else ""
+            yield self._fault(row + missing, rule if missing == 0 else "damaged_row_group", why + more)
             yield Mark(self.number)
 
     def _rows_at_once(self, about: pq.RowGroupMetaData) -> int:
         """Return how many rows of a row group to read at once, so that they are about a batch.
 
-        The sizes it states are those of its pages: where they hold a dictionary, the rows may be far larger.
+        The sizes it states are those of its pages: where they hold a dictionary, the rows may be far larger. Where
+        they expand as no text does, any row may be as large as its column.
         """
+        if self.options.careful:
+            return 1
         columns = [about.column(index) for index in range(about.num_columns)]
+        bombs = [
+            c.total_uncompressed_size for c in columns if c.total_uncompressed_size > BOMB * c.total_compressed_size
+        ]
+        if any(size > self.options.batch_bytes // 256 for size in bombs):
+            return max(1, int(self.options.batch_bytes // max(bombs)))
         most = 256 if any("DICTIONARY" in encoding for c in columns for encoding in c.encodings) else 4096
         per_row = max(1, about.total_byte_size // max(1, about.num_rows))
         return int(max(1, min(most, self.options.batch_bytes // per_row)))
@@ -151,6 +186,11 @@ class ParquetReader:
         fault = Fault(self.number, row, rule, detail, id or f"{self.split.file.name}#{row}", url)
         self.number += 1
         return fault
+
+
+def _stored(about: pq.RowGroupMetaData) -> int:
+    """Return the bytes that a row group takes in the file."""
+    return int(sum(about.column(index).total_compressed_size for index in range(about.num_columns)))
 
 
 def _name(data: pa.RecordBatch, place: Place) -> str:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from pipeline.readers.compressed import MAGIC, PlainFeed, find_magic, first_bytes, open_feed
+from pipeline.readers.compressed import MAGIC, Effort, next_member, open_feed
+from pipeline.readers.feed import PlainFeed
 from pipeline.readers.stream import Grammar, Header, Stream
 
 LEAD = 8 << 20
@@ -24,6 +25,8 @@ could be taken for members of the crawl only if it were larger than this."""
 PATIENCE = 4
 """Times the record limit that is decompressed to pass over one bad record, before looking for the next gzip member
 in the compressed bytes instead: a bomb costs bounded time."""
+_RECOVERY = 1 << 16
+"""Bytes of effort that each search for the next record counts, however short it is."""
 _MEMBER_CHECK = 1 << 24
 """Bytes read ahead to see whether a member whose record ends too soon has the right checksum."""
 
@@ -65,6 +68,7 @@ class Walk:
     ):
         self.file, self.compression, self.grammar = file, compression, grammar
         self.start, self.end, self.limit, self.wants = start, end, limit, wants
+        self.effort = Effort()
 
     def __iter__(self) -> Iterator[Record]:
         stream: Stream | None = self._open(self._first())
@@ -81,7 +85,13 @@ class Walk:
                 if stream.damage and stream.feed.cut:
                     record.rule = "cut_file"
                 stream = self._recover(stream)
-            if offset >= self.start:
+            if stream is None and record.rule == "damaged_region":
+                record.detail += "; no record is found behind it"
+            if self.effort.left <= 0:
+                record.rule = record.rule or "damaged_region"
+                record.detail += "; what is behind it looks like records too often without being any, and is not read"
+                stream = None
+            if offset >= self.start or self.effort.left <= 0:
                 yield record
 
     def _read(self, stream: Stream, record: Record) -> Stream | None:
@@ -105,7 +115,9 @@ class Walk:
         else:
             got = stream.skip(length, PATIENCE * self.limit)
         if got == length and self._lands(stream):
+            self.effort.earn(len(raw) + length)
             return stream
+        self.effort.spend(got)
         if got < length and got >= PATIENCE * self.limit and stream.damage is None:
             record.payload = None
             record.rule, record.detail = "record_too_large", f"more than {got} bytes"
@@ -155,12 +167,15 @@ class Walk:
     def _recover(self, stream: Stream) -> Stream | None:
         """Return a stream at the next place where a record begins, or None where there is none."""
         stream.skip_blank()
+        self.effort.spend(_RECOVERY)
         if stream.begins():
             return stream
         budget = None if self.compression == "" else PATIENCE * self.limit
-        if stream.seek_record(budget):
-            return stream
-        return self._next_stream(stream)
+        before = stream.position
+        found = stream.seek_record(budget)
+        if budget is not None:
+            self.effort.spend(stream.position - before)
+        return stream if found else self._next_stream(stream)
 
     def _next_stream(self, stream: Stream) -> Stream | None:
         """Return a stream at the next member that begins with a record, behind the damage or what was given up."""
@@ -173,6 +188,7 @@ class Walk:
         return None if found is None else self._open(found)
 
     def _open(self, offset: int, inside: int = 0) -> Stream:
+        self.effort.spend(inside)
         stream = Stream(open_feed(self.file, self.compression, offset), self.grammar)
         while inside > 0 and (gone := stream.skip(inside, inside)):
             inside -= gone
@@ -190,11 +206,5 @@ class Walk:
 
     def _next_member(self, start: int, end: int | None = None) -> int | None:
         """Return the first member in ``[start, end)`` that begins with a record."""
-        at: int | None = start
-        while at is not None:
-            at = find_magic(self.file, MAGIC[self.compression], at, end)
-            if at is not None:
-                if self.grammar.mark.match(first_bytes(self.file, self.compression, self.grammar.window, at)):
-                    return at
-                at += 1
-        return None
+        grammar = self.grammar
+        return next_member(self.file, self.compression, start, grammar.begins, grammar.window, self.effort, end)

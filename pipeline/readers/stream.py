@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipeline.readers.compressed import Feed, PlainFeed
+from pipeline.readers.feed import Feed, PlainFeed
 
 HEADER_LIMIT = 1 << 20
 """A record's header is looked for within so many bytes."""
+NO_END = -1
 _BLANK = re.compile(rb"[\r\n]*")
 
 
@@ -25,10 +26,15 @@ class Grammar(Protocol):
     """How records of a format begin."""
 
     window: int
-    mark: re.Pattern[bytes]
+    """Bytes that tell whether a record begins."""
 
-    def header_end(self, data: bytes | bytearray) -> int | None:
-        """Return where the header at the start of `data` ends; None where it does not end within it."""
+    def begins(self, data: bytes | bytearray, at: int = 0) -> bool:
+        """Return whether a record begins at ``data[at]``."""
+        ...
+
+    def header_end(self, data: bytes | bytearray, start: int, end: int) -> int | None:
+        """Return where the header at the start of `data`, looked for in ``data[start:end]``, ends; None where it does not
+        end there, `NO_END` where another record begins before it ends."""
         ...
 
     def parse(self, header: bytes) -> Header:
@@ -94,21 +100,19 @@ class Stream:
 
     def header(self) -> bytes | None:
         """Take the header that begins here; None where it does not end, or only behind the start of another record."""
-        count = 1 << 12
+        seen, count = 0, 1 << 12
         while True:
             self._fill(count)
-            whole = self._ended and len(self._data) <= count
-            end = self.grammar.header_end(self._data)
+            end = self.grammar.header_end(self._data, seen, count)
+            if end == NO_END or self._record_within(count if end is None else end) is not None:
+                return None
             if end is not None:
-                other = self._find_mark(end)
-                if other is not None and other < end:
-                    return None
                 header = bytes(self._data[:end])
                 self.drop(end)
                 return header
-            if whole or count >= HEADER_LIMIT:
+            if count >= HEADER_LIMIT or (self._ended and len(self._data) <= count):
                 return None
-            count *= 4
+            seen, count = count - self.grammar.window, count * 4
 
     def take(self, count: int) -> bytes:
         """Take `count` bytes; fewer where they end, or where a member begins with a record before that."""
@@ -137,20 +141,24 @@ class Stream:
         return gone
 
     def _until_record(self, count: int) -> int:
-        for position, _ in list(self.feed.starts):
+        self._fill(count + self.grammar.window)
+        until = self._record_within(count)
+        return count if until is None else until
+
+    def _record_within(self, count: int) -> int | None:
+        """Return how far ahead, within `count` bytes, a member starts that begins with a record."""
+        for position, _ in self.feed.starts:
             ahead = position - self.position
             if ahead >= count:
-                break
-            if ahead > 0:
-                self._fill(ahead + self.grammar.window)
-                if self.grammar.mark.match(self._data, ahead):
-                    return ahead
-        return count
+                return None
+            if ahead > 0 and self.grammar.begins(self._data, ahead):
+                return ahead
+        return None
 
     def begins(self) -> bool:
         """Return whether a record begins here."""
         self._fill(self.grammar.window)
-        return self.grammar.mark.match(self._data) is not None
+        return self.grammar.begins(self._data)
 
     def member_damage(self, budget: int) -> str | None:
         """Return what is wrong with the rest of the member at hand, looking `budget` bytes ahead at most."""
@@ -185,16 +193,10 @@ class Stream:
 
     def _find_mark(self, until: int) -> int | None:
         """Return where in the bytes at hand the next record begins: behind a line break, or at the start of a member."""
-        candidates = []
         at = 0
         while (at := self._data.find(b"\n", at, max(0, until))) >= 0:
             at += 1
-            if self.grammar.mark.match(self._data, at):
-                candidates.append(at)
+            if self.grammar.begins(self._data, at):
                 break
-        for position, _ in self.feed.starts:
-            ahead = position - self.position
-            if 0 < ahead < until and self.grammar.mark.match(self._data, ahead):
-                candidates.append(ahead)
-                break
-        return min(candidates, default=None)
+        member = self._record_within(until if at < 0 else at)
+        return member if member is not None else None if at < 0 else at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,10 +12,10 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pipeline.corpus import rows_of
 from pipeline.errors import AccountingError, StorageError, UserError
+from pipeline.ledger import LEDGER_SCHEMA
 from pipeline.run.decide import Decided
 from pipeline.run.folder import must_exist, read_manifest, read_unfinished
 from pipeline.run.plan import RunPlan
@@ -58,7 +59,12 @@ class StageSummary:
 
 @dataclass
 class Summary:
-    """Content of ``summary.json``. `dropped`, `failed_by` and `spans` are by stage and rule, most first."""
+    """Content of ``summary.json``. `dropped`, `failed_by` and `spans` are by stage and rule, most first.
+
+    Attributes:
+        tryout: how much of the input was read, in words; empty for all of it.
+        faults: products that could not be made, and why; the corpus stands all the same.
+    """
 
     name: str
     read: int
@@ -74,6 +80,8 @@ class Summary:
     cpu_seconds: float
     passes: list[PassSummary]
     stages: list[StageSummary]
+    tryout: str = ""
+    faults: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as JSON holds it."""
@@ -133,6 +141,7 @@ def summarise(plan: RunPlan, reports: Sequence[PassReport]) -> Summary:
         cpu_seconds=sum(report.cpu_seconds for report in reports),
         passes=[_pass_summary(report) for report in reports],
         stages=_stage_lines(plan, reports, last.kept),
+        tryout=str(plan.recipe.tryout),
     )
     if not summary.balanced:
         raise AccountingError(f"the run does not balance: {json.dumps(summary.as_dict())}")
@@ -201,6 +210,21 @@ def read_summary(out: Folder) -> Summary | None:
         raise StorageError(f"{out.url}/summary.json is damaged ({error}); run the recipe again") from error
 
 
+def read_published(out: Folder, name: str) -> Any:
+    """Return the JSON value in published file `name` of the finished run in `out`; None where it has none.
+
+    Raises:
+        StorageError: it is not what the run wrote.
+    """
+    manifest = read_manifest(out)
+    about = manifest.files.get(name) if manifest else None
+    if about is None:
+        return None
+    if hashlib.sha256(out.get(name)).hexdigest() != about.sha256:
+        raise StorageError(f"{out.url}/{name} is not what the run wrote; delete it and run the recipe again")
+    return out.get_json(name)
+
+
 def ledger_files(out: Folder) -> list[tuple[str, str]]:
     """Return (folder, file) of every ledger of the run in `out`, in the order in which documents left.
 
@@ -216,8 +240,10 @@ def ledger_files(out: Folder) -> list[tuple[str, str]]:
 def read_ledger(out: Folder, stage: str | None = None, rule: str | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the ledger rows of the run in `out`, restricted to `stage` and `rule` where given."""
     for folder, name in ledger_files(out):
-        with (out / folder).open(name) as file:
-            for batch in pq.ParquetFile(file).iter_batches():
+        with (out / folder).parquet(name) as file:
+            if file.schema_arrow.names != LEDGER_SCHEMA.names:
+                raise (out / folder).foreign(name, "lines of a ledger")
+            for batch in file.iter_batches():
                 for column, wanted in (("stage", stage), ("rule", rule)):
                     if wanted is not None:
                         batch = batch.filter(pc.equal(batch.column(column), wanted))
@@ -225,14 +251,15 @@ def read_ledger(out: Folder, stage: str | None = None, rule: str | None = None) 
                     yield batch
 
 
-def partner_url(out: Folder, partner: str) -> str | None:
-    """Return the url of the document at `partner` (``SHARD:ROW``, as in the ledger); None where it has none."""
+def partner_url(out: Folder, stage: str, partner: str) -> str | None:
+    """Return the url of the document at `partner` (``SHARD:ROW``, as in the ledger), for which `stage` dropped another;
+    None where it has none. The row counts in the texts that the stage has seen, not in those that later passes wrote."""
     shard, _, row = partner.rpartition(":")
     manifest, unfinished = read_manifest(out), read_unfinished(out)
-    passes = (unfinished.passes if unfinished else []) or (manifest.passes if manifest else [])
-    for step in reversed(passes):
+    seen = f"/observed-{stage.replace('#', '-')}-"
+    for step in (unfinished.passes if unfinished else []) or (manifest.passes if manifest else []):
         folder = out / step["texts"]
-        if row.isdigit() and folder.exists(f"{shard}.parquet"):
+        if row.isdigit() and any(seen in place for place in step["observed"]) and folder.exists(f"{shard}.parquet"):
             value = rows_of(folder, shard, np.array([int(row)]), ["url"])["url"][0].as_py()
             return str(value) if value else None
     return None

@@ -21,6 +21,7 @@ from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DROP_SCHEMA, INDEX, DropPositions
 from pipeline.errors import StorageError
 from pipeline.executors.contract import Result
+from pipeline.prints import prints_aside
 from pipeline.run.tasks import FOLDER, RunTasks
 from pipeline.stage import MapStage
 from pipeline.storage import Folder
@@ -87,8 +88,7 @@ def decide(
     if record.fields is not None and stage.decides is not None:
         decision = msgspec.convert(record.fields, stage.decides)
     digest = hashlib.sha256(msgspec.json.encode([record.fields, sorted(record.files.items())])).hexdigest()[:16]
-    cost = float(work.get_json(COST)) if work.exists(COST) else 0.0
-    return Decided(label, stage, decision, work, digest, cost, tuple(record.notes))
+    return Decided(label, stage, decision, work, digest, work.get_number(COST), tuple(record.notes))
 
 
 def _make(
@@ -100,7 +100,11 @@ def _make(
     run: Callable[..., Iterator[Result]],
 ) -> None:
     tasks, cpu = RunTasks(work, run), time.process_time()
-    decision = stage.decide(observations, corpus, tasks, work)
+    with prints_aside():
+        try:
+            decision = stage.decide(observations, corpus, tasks, work)
+        except (SystemExit, GeneratorExit) as error:  # nothing that a stage raises ends the program without a word
+            raise RuntimeError(f"stage {label} raised {type(error).__name__} while deciding") from error
     if type(decision) is not (stage.decides or type(None)):
         wanted = "None" if stage.decides is None else f"a {stage.decides.__name__}"
         raise TypeError(f"{label} says it decides {wanted} but decided {decision!r}")

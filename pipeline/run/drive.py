@@ -14,7 +14,7 @@ from pipeline.corpus import Corpus, Observations
 from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
-from pipeline.errors import AccountingError, UserError
+from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
 from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
 from pipeline.run.accounts import PassReport, summarise
@@ -25,16 +25,19 @@ from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
 from pipeline.run.phase import ENOUGH, Phase
-from pipeline.run.plan import RunPlan, loads_of, preload_of
+from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
 from pipeline.run.standing import Looked, Standing
 from pipeline.run.status import StatusBoard
-from pipeline.stage import digest_of
+from pipeline.run.tryout import first_splits
+from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
 from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
 
+MOST_WORKERS = 4096
+"""Processes of one machine, none of which has anything to do where tasks are fewer."""
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
 
@@ -66,6 +69,9 @@ def execute(
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
         AccountingError: a pass does not balance.
     """
+    if executor is None and workers > MOST_WORKERS:
+        raise UserError(f"{workers:,} workers are beyond reason: give no more than {MOST_WORKERS:,}")
+    check_place(plan.recipe, out)
     with lease(out):
         roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
@@ -110,6 +116,8 @@ class _Run:
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
     looked: dict[str, Looked] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
 
     def carry_out(self, finish: Finish | None) -> Finished:
         """Run every pass that is not done, and publish the corpus, the summary and the manifest."""
@@ -118,13 +126,17 @@ class _Run:
             self.progress.note(note)
         standing: Standing | None = None
         looked: list[Looked] = []
+        for note in self.plan.recipe.notes:
+            self.progress.note(note)
         chain = self._start()
         for step in self.plan.passes:
             self.at = step.number
-            decided = self._decisions(step, looked, standing)
+            decided = self._decisions(self._able(step), looked, standing)
+            step = self._able(step)
             applied = _all_applied(step, looked, decided)
             if standing is not None and not applied and not step.observes:
                 self.reports[-1].decided += decided  # they change nothing: there is nothing to read
+                looked = []
                 continue
             chain, folder = _follow(chain, step, applied, standing)
             bring_back(self.out, folder)
@@ -132,8 +144,11 @@ class _Run:
         assert standing is not None
         self.at = len(self.plan.passes) + 1
         summary = summarise(self.plan, self.reports)
-        finished = Finished(self.plan, self.out, summary, standing, self.decided, self.looked, chain)
-        return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, self.beside)
+        summary.faults = dict(self.faults)
+        made = {label: decision for label, decision in self.decided.items() if label not in self.faults}
+        finished = Finished(self.plan, self.out, summary, standing, made, self.looked, chain)
+        beside = {place: label for place, label in self.beside.items() if label in self.looked}
+        return publish(finished, self.state, self.tasks, self.marks, finish, self.progress, beside)
 
     def forecast(self) -> list[Forecast]:
         """Return what stands of each pass, as far as that can be told without working. Nothing is written."""
@@ -166,10 +181,15 @@ class _Run:
     def _start(self) -> str:
         """Return what stands for the run before its first pass: all that cuts and shapes shards but the stages."""
         self.marks = InputMarks.load(self.out)
-        limits, ledger = self.plan.recipe.limits, self.plan.recipe.ledger
+        recipe, schema_in = self.plan.recipe, self.plan.passes[0].schema_in
+        limits, ledger = recipe.limits, recipe.ledger
+        run = None if self.looks_only else self.tasks
+        splits = first_splits(recipe, self.plan.splits, schema_in, self.out, self.marks, run)
+        self.plan = replace(self.plan, splits=splits)
         sizes = [limits.batch_bytes, limits.record_bytes, limits.split_bytes, limits.shard_bytes]
-        schema = [[column.name, str(column.type)] for column in self.plan.passes[0].schema_in]
-        return digest_of([SHARD_FORMAT, sizes, ledger.text_characters, schema])
+        schema = [[column.name, str(column.type)] for column in schema_in]
+        sample = [recipe.tryout.sample] if recipe.tryout.sample < 1 else []
+        return digest_of([SHARD_FORMAT, sizes, ledger.text_characters, schema, *sample])
 
     def _place(self, folder: str) -> Folder:
         """Return where pass `folder` is; of one that only a forecast looks at, perhaps among the earlier ones."""
@@ -206,7 +226,19 @@ class _Run:
                 raise _NotDecided
             if fresh:
                 self.progress.begin(f"{label}: deciding", step.number, len(self.plan.passes), 0, 0)
-            decided = decide(label, stage, observations, Corpus(standing.texts, standing.shards), work, self.tasks)
+            try:
+                decided = decide(label, stage, observations, Corpus(standing.texts, standing.shards), work, self.tasks)
+            except StageFault as fault:
+                raise RecipeError(f"stages[{self.plan.labels.index(label)}].{fault.key}", fault.problem) from fault
+            except Exception as error:
+                if (
+                    stage.decides is not None
+                    or self.looks_only
+                    or isinstance(error, AccountingError)
+                    or is_environment(error)
+                ):
+                    raise
+                decided = self._without(label, stage, work, error)
             if fresh:
                 self.progress.end(f"{label}: deciding", time.perf_counter() - started)
             for note in decided.notes if not self.looks_only else ():
@@ -215,9 +247,27 @@ class _Run:
                 gone.append((decided.decision, decided.folder))
             made.append(decided)
             self.decided[label] = decided
-            if self.state.passes:
+            if self.state.passes and label not in self.faults:
                 self.state.passes[-1]["decisions"].append(self._below(work))
         return made
+
+    def _without(self, label: str, stage: CorpusStage, work: Folder, error: Exception) -> Decided:
+        """Return that nothing was decided: `stage` changes no document, so what it fails at withholds none."""
+        self.faults[label] = said_of(error)
+        self.progress.note(f"{label}: {self.faults[label]}; the documents are published without what it makes")
+        return Decided(label, stage, None, work, "", 0.0)
+
+    def _able(self, step: Pass) -> Pass:
+        """Return `step` without the corpus stages that need a product which could not be made."""
+        missing = {self.decided[label].stage.gives for label in self.faults if label in self.decided} - {""}
+
+        def left(stages: tuple[tuple[str, CorpusStage], ...]) -> tuple[tuple[str, CorpusStage], ...]:
+            for label, stage in stages:
+                if lacking := sorted(missing.intersection(stage.takes)):
+                    self.faults.setdefault(label, f"needs a {lacking[0]}, which could not be made")
+            return tuple((label, stage) for label, stage in stages if not missing.intersection(stage.takes))
+
+        return replace(step, decides=left(step.decides), observes=left(step.observes)) if missing else step
 
     def _product(self, product: str) -> Decided:
         """Return the decision that holds `product`: of the nearest stage before that gives it."""
@@ -281,6 +331,7 @@ class _Run:
             memory_bytes=limits.memory_bytes,
             text_characters=self.plan.recipe.ledger.text_characters,
             failed_share=limits.failed_share,
+            sample=self.plan.recipe.tryout.sample,
             signals=self.plan.recipe.output.signals and makes and any(a.stage.measures for a in applied),
         )
 
@@ -293,7 +344,8 @@ class _Run:
             sha.update(f"{name} {brief.digest}\n".encode())
             failed += brief.failed
             report.looked[observer.label] = report.looked.get(observer.label, 0.0) + brief.cpu_seconds
-        observations = Observations(observer.folder, after.shards, inputs=dict(observer.inputs))
+        tryout = bool(self.plan.recipe.tryout)
+        observations = Observations(observer.folder, after.shards, inputs=dict(observer.inputs), tryout=tryout)
         look = Looked(observer.label, observer.stage, observations, sha.hexdigest()[:16])
         if failed:
             numbers = {name: number for number, name in enumerate(after.names)}
@@ -349,7 +401,9 @@ class _Run:
         def look(at: Any) -> None:
             if board is not None:
                 board.spots(at)
-            self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0))
+            oldest = sorted((key for key in at if key in self.places), key=lambda key: getattr(at[key], "since", 0.0))
+            places = [_placed(self.places[key], at[key]) for key in oldest]
+            self.progress.look(sum(n & IN_PIECE for n in at.values() if n > 0), list(dict.fromkeys(places)))
 
         limits = self.plan.recipe.limits
         stages = self.plan.stages_of(self.at)
@@ -376,6 +430,12 @@ class _Run:
                 if result.error is not None:
                     raise result.error
                 yield result
+
+
+def _placed(name: str, spot: int) -> str:
+    """Return the file that a task reads, with the node it is read on and for how long where that is elsewhere."""
+    place = getattr(spot, "place", "")
+    return f"{name} on {place} for {time.time() - getattr(spot, 'since', 0.0):.0f} s" if place else name
 
 
 def _applied(looked: Sequence[Looked], decided: Sequence[Decided]) -> list[Applied]:

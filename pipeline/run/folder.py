@@ -10,6 +10,7 @@ import contextlib
 import pathlib
 import re
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -24,7 +25,7 @@ T = TypeVar("T")
 EDITION = 2
 """Raised when what a run folder looks like changes, so that an old one is not taken for new."""
 MANIFEST, UNFINISHED, EARLIER = "manifest.json", "unfinished.json", "earlier"
-OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json"}
+OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json", "tryout.json", "run.log"}
 """Files that a run stopped in its first moments may leave."""
 PUBLISHED_FOLDERS = ("data", "signals", "tokenizer", "token_counts", "token_report", "tokens")
 _PASS = re.compile(r"\d\d+-[A-Za-z0-9_.-]+-[0-9a-f]{16}")
@@ -113,7 +114,8 @@ def typed_file(out: Folder, name: str, kind: type[T]) -> T | None:
         about = msgspec.json.decode(data)
         if isinstance(about, dict) and about.get("edition") != EDITION:
             raise RecipeError(
-                "--out", f"{out.url} was made by another edition of tokenmill; delete it, or choose another folder"
+                "--out",
+                f"{out.url} was made by another edition of tokenmill ({name} says so); delete it, or choose another folder",
             )
         return msgspec.convert(about, kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -157,10 +159,23 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
             )
     if manifest is None and before is None:
         others = [n for n in out.names() if n not in OURS_BEFORE_ANYTHING]
-        if others:
-            raise RecipeError("--out", f"{out.url} is not empty ({others[0]}) and holds no run; choose another folder")
+        if others and not _lost_manifest(out, others, recipe.name):
+            raise RecipeError(
+                "--out", f"{out.url} is not empty ({others[0]}) and holds no run (no {MANIFEST}); choose another folder"
+            )
     made = sorted({*(manifest.made if manifest else ()), *(before.made if before else ())})
     return Unfinished(EDITION, recipe.name, file, "running", made=made)
+
+
+def _lost_manifest(out: Folder, names: list[str], name: str) -> bool:
+    """Return whether `out` is the folder of a finished run of recipe `name` whose manifest somebody has deleted: its passes
+    are found again, and what is published is written anew."""
+    if "recipe.toml" not in names or not any(_PASS.fullmatch(file.partition("/")[0]) for file in names):
+        return False
+    try:
+        return tomllib.loads(out.get("recipe.toml").decode()).get("name") == name
+    except ValueError:
+        return False
 
 
 @contextlib.contextmanager

@@ -152,4 +152,5 @@ def _name(split: Split, marks: Sequence[str]) -> str:
 def _identity(split: Split, mark: str) -> list[Any]:
     file = split.file
     columns = [list(pair) for pair in file.columns]
-    return [file.name, file.source, columns, split.format, split.start, split.end, mark]
+    end = [split.end] if split.until is None else [split.end, split.until]
+    return [file.name, file.source, columns, split.format, split.start, *end, mark]

@@ -33,6 +33,7 @@ class Host(Protocol):
     progress: Progress
     retry_failed: bool
     marks: InputMarks
+    places: dict[str, str]
 
     def tasks(
         self,
@@ -64,6 +65,7 @@ class Phase:
         self.there = set() if work.target is None else set(work.target.names())
         self._files: dict[str, set[str]] = {}
         self._splits: list[str] = []
+        self._in_work: dict[str, int] = {}
         self._failed = self._read = 0
 
     def run(self) -> None:
@@ -71,16 +73,20 @@ class Phase:
         run, name = self.run_, self.report.name
         started = time.perf_counter()
         todo: Iterable[tuple[str, ShardTask]] = self.todo()
-        stand = 0
+        stand, size, size_done = 0, self._sizes(), 0
         if self.before is not None or all(run.marks.is_known(file) for file in run.plan.recipe.inputs):
             todo = list(todo)
             stand = self.total - len(todo)
-        run.progress.begin(name, self.step.number, len(run.plan.passes), self.total, stand)
+            size_done = max(0, size - sum(self._size_of(task) for _, task in todo))
+        run.progress.begin(
+            name, self.step.number, len(run.plan.passes), self.total, stand, size=size, size_done=size_done
+        )
         done = 0
-        for result in run.tasks(run_shard_task, todo, revise_task=revise):
+        for result in run.tasks(run_shard_task, self._noted(todo), revise_task=revise):
             for made in result.value:
                 self._take(made)
-            run.progress.shard(self._tally_of(result.value))
+            run.progress.shard(self._tally_of(result.value), self._in_work.pop(result.key, 0))
+            run.places.pop(result.key, None)
             done += 1
         for records in [self.made, *self.seen.values()]:
             if records is not None:
@@ -88,12 +94,30 @@ class Phase:
         self.report.seconds = self._spent(time.perf_counter() - started if done else 0.0)
         run.progress.end(name, time.perf_counter() - started)
 
+    def _noted(self, todo: Iterable[tuple[str, ShardTask]]) -> Iterator[tuple[str, ShardTask]]:
+        """Yield `todo`, taking note of where each task reads, and how much."""
+        for key, task in todo:
+            self._in_work[key] = self._size_of(task)
+            self.run_.places[key] = task.split.file.name if task.split is not None else key
+            yield key, task
+
+    def _sizes(self) -> int:
+        """Return the bytes that the pass goes through: of files as stored, or of text."""
+        if self.before is not None:
+            return sum(brief.bytes_out for brief in self.before.briefs)
+        return sum(split.size for split in self.run_.plan.splits)
+
+    def _size_of(self, task: ShardTask) -> int:
+        if task.split is not None:
+            return task.split.size
+        return 0 if self.before is None else self.before.briefs[task.number].bytes_out
+
     def _spent(self, seconds: float) -> float:
         """Return the wall seconds that this pass has taken in all executions, `seconds` in this one among them."""
         place = self.work.target or (self.work.observers[0].folder if self.work.observers else None)
         if place is None:
             return seconds
-        before = float(place.get_json("seconds.json")) if place.exists("seconds.json") else 0.0
+        before = place.get_number("seconds.json")
         if seconds:
             place.put_json("seconds.json", round(before + seconds, 3))
         return round(before + seconds, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,14 +11,18 @@ from functools import partial
 import pyarrow as pa
 
 from pipeline.documents import INPUT_FIELDS
-from pipeline.errors import InputError
+from pipeline.errors import InputError, RecipeError
 from pipeline.executors.contract import Load
+from pipeline.paths import leads_into
 from pipeline.readers import InputFile, Split, carried_fields, detect_format, plan_splits, provides
 from pipeline.recipe import Recipe, stage_labels
+from pipeline.registry import did_you_mean
 from pipeline.run.bundles import bundled
+from pipeline.run.folder import MANIFEST, UNFINISHED
 from pipeline.run.inputs import of_each
 from pipeline.run.passes import Pass, plan_passes
 from pipeline.stage import Stage
+from pipeline.storage import Folder
 from pipeline.worker.loading import arrow_ready, load_once
 
 
@@ -51,7 +57,45 @@ def plan_run(recipe: Recipe) -> RunPlan:
     schema = check_inputs(recipe.inputs, recipe.stages)
     cut = of_each(recipe.inputs, lambda file: plan_splits(file, recipe.limits.split_bytes))
     splits = [split for pieces in cut for split in pieces]
-    return RunPlan(recipe, tuple(plan_passes(recipe.stages, schema)), tuple(bundled(splits)))
+    passes = tuple(plan_passes(recipe.stages, schema))
+    check_output(recipe, passes[-1].schema_out)
+    return RunPlan(recipe, passes, tuple(bundled(splits)))
+
+
+def check_output(recipe: Recipe, schema: pa.Schema) -> None:
+    """Raise RecipeError where ``[output]`` names a column that the documents do not have at the end."""
+    output = recipe.output
+    named = [(f"columns[{n}]", column) for n, column in enumerate(output.columns)]
+    named += [("partition_by", output.partition_by)] if output.partition_by else []
+    for key, column in named:
+        if column not in schema.names:
+            near = did_you_mean(column, schema.names)
+            stage = '; [[stage]] use = "language" adds it' if column == "language" else ""
+            problem = f"the documents have no column {column!r}{near or stage}; they have: {', '.join(schema.names)}"
+            raise RecipeError(f"output.{key}", problem)
+    twice = next((column for column in output.columns if output.columns.count(column) > 1), None)
+    if twice is not None:
+        raise RecipeError("output.columns", f"names {twice!r} twice")
+
+
+def check_place(recipe: Recipe, out: Folder) -> None:
+    """Raise RecipeError where the run folder lies among the inputs: the next run would read what this one makes."""
+    place = out.path()
+    if place is None:
+        return
+    inside = next((file for file in recipe.inputs if "://" not in file.path and _is_below(file.path, place)), None)
+    inside = inside if (place / MANIFEST).exists() or (place / UNFINISHED).exists() else None
+    if inside is not None or leads_into(recipe.patterns, place):
+        what = (
+            f"holds the input {inside.name}"
+            if inside
+            else "lies among the inputs, which would take in what is written there"
+        )
+        raise RecipeError("--out", f"{out.url} {what}; name a folder outside input.paths")
+
+
+def _is_below(path: str, place: pathlib.Path) -> bool:
+    return pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place))
 
 
 def preload_of(stages: Sequence[Stage]) -> list[str]:
@@ -80,12 +124,25 @@ def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Sche
             known, other = carried.setdefault(field.name, (field.type, file.name))
             if known != field.type:
                 carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)
-        if pages is None and "raw" in provides(file):
+        carries = provides(file)  # of every file: a wrong column is found here
+        if pages is None and "raw" in carries:
             pages = file
-    if pages is not None and not any("raw" in stage.removes for stage in stages):
-        raise InputError(f'{pages.name} holds pages, not text: begin the recipe with [[stage]] use = "extract"')
+    if pages is not None:
+        _check_pages(pages, stages)
     ours = [f for f in INPUT_FIELDS if pages is not None or f.name not in ("raw", "content_type")]
     return pa.schema([*ours, *(pa.field(name, kind) for name, (kind, _) in sorted(carried.items()))])
+
+
+def _check_pages(pages: InputFile, stages: Sequence[Stage]) -> None:
+    """Raise where nothing makes text of the pages, or a stage asks for text before."""
+    extracts = next((number for number, stage in enumerate(stages) if "raw" in stage.removes), None)
+    if extracts is None:
+        raise InputError(f'{pages.name} holds pages, not text: begin the recipe with [[stage]] use = "extract"')
+    for number, stage in enumerate(stages[:extracts]):
+        if "text" in stage.needs:
+            after = stages[extracts].name
+            problem = f"{stage.name} needs text, and {pages.name} holds pages: put it behind {after}"
+            raise RecipeError(f"stages[{number}].use", problem)
 
 
 def _wider(name: str, a: pa.DataType, a_file: str, b: pa.DataType, b_file: str) -> pa.DataType:

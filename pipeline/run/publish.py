@@ -28,7 +28,7 @@ from pipeline.run.signals import signal_files
 from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of, installed_version
 from pipeline.storage import Folder
-from pipeline.worker.gather import GatherTask, gather
+from pipeline.worker.gather import Form, GatherTask, gather
 from pipeline.worker.gather_signals import gather_signals
 
 NEXT = ".next"
@@ -139,9 +139,9 @@ def publish(
     _gather_corpus(finished, publication, run, progress, beside)
     _gather_signals(finished, publication, run, state.passes)
     publication.put("recipe.toml", tomli_w.dumps(dict(plan.recipe.resolved)).encode())
-    publication.put_json("summary.json", finished.summary.as_dict())
     if finish is not None:
         finish(finished, publication)
+    publication.put_json("summary.json", finished.summary.as_dict())
     manifest.files = dict(sorted(publication.files.items()))
     out.put_json(f"{NEXT}/{MANIFEST}", asdict(manifest))
     roll_forward(out)
@@ -212,7 +212,10 @@ def _make(
     tasks: list[tuple[str, Any]] = []
     for task, made_from, name in files:
         standing = publication.stands(made_from)
-        if standing and standing[0].startswith(name) and publication.before is not None:
+        place, _, stem = name.rpartition("/")
+        numbered = tuple(f"{stem}{behind}" for behind in ".-")
+        same = all(n.startswith(place) and n.rpartition("/")[2].startswith(numbered) for n in standing[:1])
+        if standing and same and publication.before is not None:
             publication.files.update({name: publication.before.files[name] for name in standing})
         else:
             sources[task.file] = made_from
@@ -227,7 +230,8 @@ def _make(
 
 def _files(finished: Finished, out: Folder, beside: Mapping[str, str]) -> Iterator[tuple[GatherTask, str]]:
     """Yield the files that the corpus becomes, each a run of neighbouring shards, and what stands for its content."""
-    standing, size = finished.standing, finished.plan.recipe.output.shard_bytes
+    standing, output = finished.standing, finished.plan.recipe.output
+    size, form = output.shard_bytes, Form(output.format, output.columns, output.partition_by)
     runs: list[list[int]] = []
     total = 0
     for number, brief in enumerate(standing.briefs):
@@ -246,8 +250,9 @@ def _files(finished: Finished, out: Folder, beside: Mapping[str, str]) -> Iterat
     for place, numbers in enumerate(runs):
         shards = tuple((standing.names[n], standing.stand(n)) for n in numbers)
         outcomes = [[name, stand.outcome] for name, stand in shards]
-        made_from = digest_of([FILE_FORMAT, size, several, schema, outcomes, looked])
-        task = GatherTask(shards, folders, standing.schema, out / NEXT, f"part-{place:0{width}d}", size, several)
+        shape = [] if form == Form() else [asdict(form)]
+        made_from = digest_of([FILE_FORMAT, size, several, schema, outcomes, looked, *shape])
+        task = GatherTask(shards, folders, standing.schema, out / NEXT, f"part-{place:0{width}d}", size, several, form)
         yield task, made_from
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,21 +59,36 @@ class PassSignals:
     labels: tuple[str, ...]
     rows: tuple[tuple[int, int], ...]
     table: pa.Table
+    _known: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def column(self, name: str) -> np.ndarray:
         """Return a column of numbers as an array; absent values are -1 for whole numbers."""
-        column = self.table[name]
-        if column.null_count:
-            column = column.fill_null(-1)
-        return np.asarray(column.combine_chunks())
+        return _numbers(self.table[name])
+
+    def codes(self, name: str) -> tuple[list[str], np.ndarray]:
+        """Return the different texts of column `name`, and for each document which of them it has; absent is one."""
+        found = self.table[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        return found.dictionary.to_pylist(), _numbers(found.indices)
 
     def signals(self, label: str) -> tuple[list[str], np.ndarray]:
         """Return the names of the signals of stage `label`, and their values, shape (documents, signals)."""
-        names = [n for n in self.table.column_names if n.startswith(f"{label}.")]
-        values = np.empty((self.table.num_rows, len(names)), np.float64)
-        for place, name in enumerate(names):
-            values[:, place] = self.column(name)
-        return [name.removeprefix(f"{label}.") for name in names], values
+        if label not in self._known:
+            names = [n for n in self.table.column_names if n.startswith(f"{label}.")]
+            values = np.empty((self.table.num_rows, len(names)), np.float64)
+            for place, name in enumerate(names):
+                values[:, place] = self.column(name)
+            self._known[label] = [name.removeprefix(f"{label}.") for name in names], values
+        names, values = self._known[label]
+        return names, values
+
+
+def _numbers(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """Return a column of numbers as an array, absent ones as -1. By its buffer: pyarrow's own way imports pandas."""
+    array = column.fill_null(-1) if column.null_count else column
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    kind = np.dtype({"double": "float64"}.get(str(array.type), str(array.type)))
+    data = array.buffers()[1] if len(array) else b""
+    return np.frombuffer(data, kind)[array.offset : array.offset + len(array)]
 
 
 def read_signals(out: Folder, manifest: Manifest, facts: Sequence[str] = ()) -> list[PassSignals]:

@@ -9,6 +9,7 @@ from pipeline.storage.leases import Lease, lease
 from pipeline.storage.local import Head
 from pipeline.storage.remote import expand, local_copy, reach
 from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
+from pipeline.storage.temporary import temporary_folder
 
 __all__ = [
     "ROW_GROUP_BYTES",
@@ -26,5 +27,6 @@ __all__ = [
     "open_input",
     "reach",
     "shard_writer",
+    "temporary_folder",
     "write_bounded",
 ]

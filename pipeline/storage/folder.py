@@ -128,21 +128,33 @@ class Folder:
         except ValueError as error:
             raise self._torn(name, error) from error
 
+    def get_number(self, name: str) -> float:
+        """Return the number in file `name`, one that is nice to know; 0 where there is none or it is torn."""
+        try:
+            value = self.get_json(name)
+        except StorageError:
+            return 0.0
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
     def get_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         """Return the Parquet file `name`, or `columns` of it."""
         with self.parquet(name) as file:
             return file.read(columns=columns)
 
     @contextlib.contextmanager
-    def parquet(self, name: str) -> Iterator[pq.ParquetFile]:
-        """Yield the Parquet file `name`, opened; what is found torn while it is read is a StorageError too."""
-        with self.open(name) as file:
+    def parquet(self, name: str, ahead: int = AHEAD) -> Iterator[pq.ParquetFile]:
+        """Yield the Parquet file `name`, opened; what is found torn while it is read is a StorageError too. See `open`."""
+        with self.open(name, ahead) as file:
             try:
                 yield pq.ParquetFile(file)
             except (pa.ArrowInvalid, pa.ArrowIndexError, UnicodeDecodeError, OSError) as error:
                 if isinstance(error, OSError) and error.errno is not None:  # the disk's; pyarrow gives no number
                     raise StorageError(f"cannot read {self._named(name)} ({_said(error)})") from error
                 raise self._torn(name, error) from error
+
+    def foreign(self, name: str, wanted: str) -> StorageError:
+        """Return the error of a file `name` that can be read but is not what this run made: it should hold `wanted`."""
+        return self._torn(name, ValueError(f"it should hold {wanted}"))
 
     def open(self, name: str, ahead: int = AHEAD) -> BinaryIO:
         """Return file `name` as a seekable binary file; `ahead`: bytes that the first request to an object store fetches."""
@@ -203,6 +215,10 @@ class Folder:
     def _writes(self, name: str, what: str = "write") -> Iterator[None]:
         try:
             yield
+        except IsADirectoryError as error:
+            raise StorageError(
+                f"{self._named(name)} is a folder where a file belongs; remove it and run again"
+            ) from error
         except FileExistsError as error:
             raise StorageError(f"{self._named(name)} exists already: another run writes to this folder") from error
         except OSError as error:

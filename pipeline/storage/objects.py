@@ -29,6 +29,8 @@ REQUEST_SECONDS = float(os.environ.get("TOKENMILL_REQUEST_SECONDS", "120"))
 CONNECT_SECONDS = 5
 RETRIES = 5
 """How often obstore repeats a request by itself, within seconds."""
+PATIENT = 40
+"""How often it repeats the parts of an upload, which only it can: for about as long as a server may be away."""
 AWAY_SECONDS = float(os.environ.get("TOKENMILL_AWAY_SECONDS", "60"))
 """How long a server may be away, or answer with errors, until what was asked of it fails. Conditional writes whose reply was
 lost, and lists that broke off, are repeated here alone, for obstore does not."""
@@ -64,7 +66,7 @@ def _as_os_error() -> Iterator[None]:
             raise FileExistsError(said) from error
         if isinstance(error, PreconditionError):
             raise Changed(said) from error
-        if isinstance(error, PermissionDeniedError) or _refusal(str(error)):
+        if isinstance(error, PermissionDeniedError) or _is_final(error):
             raise Refused(said) from error
         if isinstance(error, NotFoundError):
             raise FileNotFoundError(said) from error
@@ -101,6 +103,12 @@ def _refusal(said: str) -> str:
     return meaning
 
 
+def _is_final(error: BaseException) -> bool:
+    """Return whether the store refuses for good. A machine's role that cannot be had now was had when the run began."""
+    said = str(error)
+    return bool(_refusal(said)) and ("169.254.169.254" not in said or _is_hasty())
+
+
 def said_by(error: BaseException) -> str:
     """Return what an error of obstore means, or what it says without the debug output that it adds behind."""
     said = str(error).split("\n\nDebug source:")[0]
@@ -123,23 +131,28 @@ def hastily() -> Iterator[None]:
         _haste.on = False
 
 
-def _store(url: str) -> Any:
+def _store(url: str, retries: int | None = None) -> Any:
     """Return obstore's store for `url`, opened with what the environment says now."""
-    return _opened(url, environment(), getattr(_haste, "on", False))
+    return _opened(url, environment(), _is_hasty(), RETRIES if retries is None else retries)
+
+
+def _is_hasty() -> bool:
+    return bool(getattr(_haste, "on", False))
 
 
 @lru_cache(maxsize=256)
-def _opened(url: str, said: tuple[tuple[str, str], ...], hasty: bool = False) -> Any:
+def _opened(url: str, said: tuple[tuple[str, str], ...], hasty: bool, retries: int) -> Any:
     store: Any
     store, client = options_of(url)
-    seconds, retries = (HASTY_SECONDS, HASTY_RETRIES) if hasty else (REQUEST_SECONDS, RETRIES)
+    seconds, retries = (HASTY_SECONDS, HASTY_RETRIES) if hasty else (REQUEST_SECONDS, retries)
+    window = max(3 * seconds, AWAY_SECONDS) if retries == PATIENT else 3 * seconds
     options: Any = {
         "timeout": timedelta(seconds=seconds),
-        "connect_timeout": timedelta(seconds=min(seconds, CONNECT_SECONDS)),
+        "connect_timeout": timedelta(seconds=seconds / 2 if hasty else CONNECT_SECONDS),
         **client,
     }
     backoff: Any = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=10), "base": 2}
-    retry: Any = {"max_retries": retries, "retry_timeout": timedelta(seconds=3 * seconds), "backoff": backoff}
+    retry: Any = {"max_retries": retries, "retry_timeout": timedelta(seconds=window), "backoff": backoff}
     with _as_os_error():
         return from_url(url, config=store or None, client_options=options, retry_config=retry)
 
@@ -164,7 +177,7 @@ def _again(ask: Callable[[], T]) -> T:
 
 def _pauses() -> Iterator[float | None]:
     """Yield how long to wait if this attempt fails; None for the last."""
-    until = time.monotonic() + (0.0 if getattr(_haste, "on", False) else AWAY_SECONDS)
+    until = time.monotonic() + (HASTY_SECONDS if _is_hasty() else AWAY_SECONDS)
     for pause in itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])):
         if time.monotonic() + pause > until:
             yield None
@@ -190,7 +203,7 @@ class Objects:
             self.put(name, held.getvalue(), create=True)
             return
         with _as_os_error():
-            writer = obstore.open_writer(_store(self.url), name)
+            writer = obstore.open_writer(_store(self.url, PATIENT), name)
         try:
             yield cast(BinaryIO, _ObjectSink(writer))
         except BaseException as error:

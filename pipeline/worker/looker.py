@@ -12,6 +12,7 @@ from pipeline.commit import Look
 from pipeline.documents import Batch
 from pipeline.errors import is_environment
 from pipeline.storage import encode_table
+from pipeline.worker.checks import schema_of
 from pipeline.worker.isolate import observe_batch
 from pipeline.worker.task import Observer, ShardTask, sha_of
 
@@ -26,6 +27,7 @@ class Looker:
         self._tables: list[pa.Table] = []
         self._failed: list[tuple[int, str, str]] = []
         self._rows = 0
+        self._schema: pa.Schema | None = None
         self._skips = {n: (rule, detail) for n, stage, rule, detail in task.skips if stage == observer.label}
 
     def see(self, batch: Batch, numbers: np.ndarray) -> None:
@@ -41,7 +43,10 @@ class Looker:
             rows = np.delete(np.arange(len(batch)), dead)
             batch, numbers = batch.select(rows.tolist()), numbers[rows]
         batch.shard, batch.folder, batch.inputs = 0, None, dict(self.observer.inputs)
-        tables, removed = observe_batch(self.observer.stage, batch, numbers, careful=self._task.careful)
+        stage = self.observer.stage
+        if not self._tables:
+            self._schema = schema_of(stage, batch.select([]))
+        tables, removed = observe_batch(stage, batch, numbers, care=self._task.care, schema=self._schema)
         self._failed += [(int(batch.numbers[r.row]), r.rule, r.detail) for r in removed]
         self._tables += tables
         self._rows += len(batch) - len(removed)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.documents import Batch
 from pipeline.errors import InputError
@@ -15,6 +15,7 @@ from pipeline.readers import Item, Mark, ReadOptions, Split, read_split
 from pipeline.storage import Folder
 from pipeline.tally import READ
 from pipeline.worker.task import PIECE_BITS, ShardTask, Stand, State
+from pipeline.worker.tryout import tried
 
 SHARD_AHEAD = 32 << 20
 """Bytes that the first request to an object store fetches of a shard: most are read by one."""
@@ -29,15 +30,25 @@ def read_task(task: ShardTask) -> Iterator[Item]:
             yield batch
         return
     # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
-    skip = {number: (rule, detail) for number, stage, rule, detail in task.skips if stage == READ}
+    killed = [(number, (rule, detail)) for number, stage, rule, detail in task.skips if stage == READ]
+    twice = next((number for number, count in Counter(number for number, _ in killed).items() if count > 1), None)
     passed = task.first == 0
+    until = task.split.until
     for number, piece in enumerate(task.split.pieces):
         if number < task.first >> PIECE_BITS:
             continue
+        if until is not None and number << PIECE_BITS >= until:
+            return
         options = ReadOptions(
-            task.work.schema_in, task.work.batch_bytes, skip, task.work.record_bytes, number << PIECE_BITS
+            task.work.schema_in,
+            task.work.batch_bytes,
+            dict(killed),
+            task.work.record_bytes,
+            number << PIECE_BITS,
+            task.careful,
+            twice,
         )
-        for item in read_split(piece, options):
+        for item in tried(read_split(piece, options), until, task.work.sample, piece.file.name):
             if passed:
                 yield item
             elif isinstance(item, Mark) and item.number >= task.first:
@@ -64,7 +75,10 @@ def changed_at(path: str) -> State:
 
 def rows_left(folder: Folder, name: str) -> np.ndarray:
     """Return int64, ascending: the rows of shard `name` that are left, as `select` wrote them."""
-    return np.asarray(folder.get_table(f"rows/{name}.parquet")["row"].combine_chunks()).astype(np.int64)
+    table = folder.get_table(f"rows/{name}.parquet")
+    if table.column_names != ["row"]:
+        raise folder.foreign(f"rows/{name}.parquet", "the rows that are left of a shard")
+    return np.asarray(table["row"].combine_chunks()).astype(np.int64)
 
 
 def rows_table(rows: np.ndarray) -> pa.Table:
@@ -75,8 +89,9 @@ def rows_table(rows: np.ndarray) -> pa.Table:
 def read_stand(stand: Stand, name: str, batch_bytes: int) -> Iterator[Batch]:
     """Yield what is left of shard `name` as batches of at most about `batch_bytes`, numbered by row."""
     left = None if stand.rows is None else rows_left(stand.rows, name)
-    with stand.texts.open(f"{name}.parquet", SHARD_AHEAD) as file:
-        parquet = pq.ParquetFile(file)
+    with stand.texts.parquet(f"{name}.parquet", SHARD_AHEAD) as parquet:
+        if parquet.metadata.num_rows != stand.size or "text" not in parquet.schema_arrow.names:
+            raise stand.texts.foreign(f"{name}.parquet", f"{stand.size} documents")
         sizes = [parquet.metadata.row_group(g) for g in range(parquet.num_row_groups)]
         per_row = max((g.total_byte_size // max(1, g.num_rows) for g in sizes), default=1)
         first = 0

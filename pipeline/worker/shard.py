@@ -25,7 +25,7 @@ from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
 from pipeline.stage import Removal, digest_of
 from pipeline.storage import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
-from pipeline.tally import READ, StageTally, Tally, too_many
+from pipeline.tally import READ, StageTally, Tally, count_reason, too_many
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.loading import load_once
 from pipeline.worker.looker import Looker
@@ -142,7 +142,7 @@ class ShardMaker:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows: list[np.ndarray] = []
-        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), careful=task.careful)
+        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), care=task.care)
         self.lookers = [Looker(observer, task) for observer in self.work.observers]
 
     @property
@@ -156,7 +156,7 @@ class ShardMaker:
 
     def ignore(self, item: Ignored) -> None:
         """Count records that are no documents."""
-        self.tally.ignored[item.reason] = self.tally.ignored.get(item.reason, 0) + item.count
+        count_reason(self.tally.ignored, item.reason, item.count)
 
     def fault(self, fault: Fault) -> None:
         """Count a record that could not be read, or a document that killed a worker before."""
@@ -170,7 +170,7 @@ class ShardMaker:
             stage=READ,
             rule=fault.rule,
             kind="failed",
-            detail=f"{file.name}@{fault.offset}: {fault.detail}",
+            detail=self.ledger.told(f"{file.name}@{fault.offset}: ", fault.detail),
             text=self.ledger.excerpt(fault.text),
         )
 
@@ -213,7 +213,7 @@ class ShardMaker:
     def _apply(self, index: int, applied: Applied, batch: Batch) -> Batch:
         count, cpu = self.tally.stages[index], time.process_time()
         batch.folder = applied.folder
-        outcome = apply_stage(applied.stage, batch, careful=self.task.careful)
+        outcome = apply_stage(applied.stage, batch, care=self.task.care)
         self._remove(applied.label, batch, outcome.removed)
         self._signals.took(index, batch, outcome, self.ledger)
         count.cpu_seconds += time.process_time() - cpu

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pipeline.documents import Batch
 from pipeline.ledger import LedgerBuilder
 from pipeline.stage import Outcome, Stage
+from pipeline.worker.children import Care
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.task import Applied
 
@@ -62,8 +63,8 @@ class SignalBuilder:
 
     _rule: list[str | None]
 
-    def __init__(self, stages: Sequence[Applied], *, careful: bool = False):
-        self._stages, self._careful = stages, careful
+    def __init__(self, stages: Sequence[Applied], *, care: Care | None = None):
+        self._stages, self._care = stages, care
         self._end_of = {n: end for first, end in rows_of_stages([a.stage for a in stages]) for n in range(first, end)}
         self._names: list[str] = []
         self._places: dict[int, slice] = {}
@@ -119,7 +120,7 @@ class SignalBuilder:
     def _measured(self, index: int, batch: Batch) -> Batch:
         """Return what stage `index` would hand on of documents that have left before, their signals noted."""
         stage = self._stages[index].stage.without_rules()
-        outcome = apply_stage(stage, batch, careful=self._careful)
+        outcome = apply_stage(stage, batch, care=self._care)
         self._keep(index, batch, outcome)
         for removal in outcome.removed:
             if removal.kind == "failed":

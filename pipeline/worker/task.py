@@ -15,6 +15,7 @@ from pipeline.readers import Split
 from pipeline.stage import MapStage
 from pipeline.storage import Folder
 from pipeline.tally import READ
+from pipeline.worker.children import Care
 
 State = tuple[int, int] | None
 """Size and time of change (ns) of a file on this machine; None for one elsewhere."""
@@ -58,6 +59,7 @@ class PassWork:
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
         signals: what stages measure is written down.
         failed_share: a task in which more than this share fails ends the run.
+        sample: share of the documents of the input that is read.
     """
 
     stages: tuple[Applied, ...]
@@ -73,6 +75,7 @@ class PassWork:
     memory_bytes: int
     text_characters: int
     failed_share: float
+    sample: float = 1.0
     signals: bool = False
 
     @property
@@ -110,7 +113,7 @@ class ShardTask:
         first, part: document and part of the split to begin with.
         skips: documents that killed a worker, with the stage, rule and detail to fail them by.
         suspects: documents that were in work when memory ran out once.
-        careful: hand each stage one document at a time, so that a killer is named exactly.
+        careful: stages run in child processes of the worker's own, so that what kills one is found there.
     """
 
     work: PassWork
@@ -124,6 +127,11 @@ class ShardTask:
     skips: Skips = ()
     suspects: tuple[int, ...] = ()
     careful: bool = False
+
+    @property
+    def care(self) -> Care | None:
+        """How stages are to be kept apart from the worker; None where they need not be."""
+        return Care(self.work.memory_bytes) if self.careful else None
 
     @property
     def place(self) -> str:
@@ -143,18 +151,26 @@ class ShardTask:
 def revise(task: ShardTask, death: Death) -> ShardTask | None:
     """Return the task to try after a worker died on it, or None to try the same again.
 
-    The document in work is left out next time and counted as failed. A batch in work is taken apart first,
-    and a document in work when memory ran out gets a second chance in a fresh worker, for the memory may
-    have been lost to those before it.
+    What died in a stage is tried again in child processes of the worker, where the document is found that kills them
+    even alone (`children.py`): those before it may have leaked the memory that it lacked. A document that exceeded a
+    time limit, which nobody else's doing can use up, or that kills its reader, is left out next time and counted as failed.
     """
-    if death.number == NOTHING:
+    in_stage = 0 <= death.stage < len(task.work.labels)
+    if not task.careful and (in_stage or death.batch):
+        careful = replace(task, careful=True)
+        exact = in_stage and not death.batch and death.rule in ("cpu_time", "wall_time")
+        return _without(careful, death) if exact else careful
+    if death.number == NOTHING or (in_stage and death.batch):
         return None
-    if death.batch and not task.careful:
-        return replace(task, careful=True)
     if death.rule == "memory" and death.number not in task.suspects:
         return replace(task, suspects=(*task.suspects, death.number))
-    if any(number == death.number for number, *_ in task.skips):
-        return None
+    return _without(task, death)
+
+
+def _without(task: ShardTask, death: Death) -> ShardTask | None:
     names = task.work.labels
     stage = names[death.stage] if 0 <= death.stage < len(names) else READ
+    before = [number for number, *_ in task.skips if number == death.number]
+    if len(before) > (stage == READ):
+        return None
     return replace(task, skips=(*task.skips, (death.number, stage, death.rule, death.detail)))

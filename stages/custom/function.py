@@ -42,6 +42,7 @@ class FunctionStage(DocumentStage):
     """A Python function that is given one document and answers what becomes of it."""
 
     name: ClassVar[str] = "function"
+    needs: ClassVar[tuple[str, ...]] = ()
     function: Rule
     """Answers True or None to keep the document, False to drop it, a text to replace its own, or Keep or Drop."""
 
@@ -84,6 +85,7 @@ class PythonStage(DocumentStage):
     name: ClassVar[str] = "python"
     published: ClassVar[str] = "a rule of your own"
     path_fields: ClassVar[tuple[str, ...]] = ("file",)
+    needs: ClassVar[tuple[str, ...]] = ()
     file: tuple[str, ...]
     """The Python file, relative to the recipe."""
     function: str

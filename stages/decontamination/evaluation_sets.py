@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from pipeline.errors import InputError
-from pipeline.readers.packed import first_bytes, open_packed, packing_of, wide_of
+from pipeline.readers.arrow import check_buffers
+from pipeline.readers.compressed import compression_of
+from pipeline.readers.packed import first_bytes, open_packed, wide_of
 from pipeline.storage import open_input
 from stages.decontamination import delimited, json_shapes
 
@@ -99,12 +101,14 @@ def _record_batches(raw: Any) -> Iterator[pa.RecordBatch]:
     whole = raw.read(6) == b"ARROW1"
     raw.seek(0)
     reader = ipc.open_file(raw) if whole else ipc.open_stream(raw)
-    return (reader.get_batch(n) for n in range(reader.num_record_batches)) if whole else iter(reader)
+    for batch in (reader.get_batch(n) for n in range(reader.num_record_batches)) if whole else reader:
+        check_buffers(batch)
+        yield batch
 
 
 def _unpacked(raw: Any) -> bytes:
     """Return what the file holds: unpacked by its first bytes, UTF-16 and UTF-32 as UTF-8."""
-    packing = packing_of(raw.read(16))
+    packing = compression_of(raw.read(16))
     wide = wide_of(first_bytes(raw, packing, 1 << 16))
     feed = open_packed(raw, ".".join(part for part in (packing, wide) if part))
     data = b"".join(iter(feed.read, b""))

@@ -20,6 +20,7 @@ from pipeline.shuffle import SMALL, clear, parts_of
 from pipeline.storage import Folder
 from stages.dedup.duplicates import drops_of
 from stages.dedup.same_text import Repeats, ids_of, key_columns
+from stages.text.normal_form import normal_form
 
 PART_ROWS = 500_000
 """Documents of one task, about 40 MB."""
@@ -52,7 +53,7 @@ class ExactDedup(CorpusStage):
 
     def digest(self, text: str) -> bytes:
         """Return the 16 bytes that stand for `text`; no bytes for a text that is empty or only white space."""
-        words = (unicodedata.normalize("NFC", text) if self.normalise else text).split()
+        words = (normal_form("NFC", text) if self.normalise else text).split()
         if not words:
             return b""
         data = (" ".join(words) if self.normalise else text).encode("utf-8", "surrogatepass")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,10 +13,9 @@ _VOID = frozenset((b"br", b"hr", b"im", b"me", b"in", b"em", b"so", b"wb"))  # b
 _CODES = np.array([(a << 8) | b for a, b in _VOID], np.int32)
 _LINK, _LINK_THIRD = (ord("l") << 8) | ord("i"), ord("n")
 _PARAGRAPH, _PARAGRAPH_WITH = ((ord("p") << 8) | (ord(c) | 32) for c in "> ")
-_TAG = re.compile(
-    r"<!--.*?(?:-->|$)|<(script|style|textarea|title|xmp)\b[^>]*>.*?</\1\s*>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*)[^>]*>",
-    re.DOTALL | re.IGNORECASE,
-)
+_START = re.compile("<!--|<(/?)([a-zA-Z][a-zA-Z0-9:-]*)")
+_RAW = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "textarea", "title", "xmp")}
+"""What ends the text of an element in which nothing is a tag."""
 _CLOSED_BY_OTHERS = named(
     "p li dt dd tr td th tbody thead tfoot option optgroup colgroup html head body br hr img meta input embed source wbr "
     "link area base col param track"
@@ -54,12 +54,11 @@ def flatten(page: str, deepest: int) -> tuple[str, int]:
     pieces: list[str] = []
     done = depth = 0
 
-    for tag in _TAG.finditer(page):
-        name = (tag[3] or "").lower()
-        if not name or name in _CLOSED_BY_OTHERS:
+    for start, end, closing, name in _tags(page):
+        if name in _CLOSED_BY_OTHERS:
             continue
-        if not tag[2]:
-            if tag[0].endswith("/>"):
+        if not closing:
+            if page.startswith("/>", end - 2):
                 continue
             level += _WEIGHTS.get(name, 1)
             written = level <= deepest
@@ -76,8 +75,33 @@ def flatten(page: str, deepest: int) -> tuple[str, int]:
                 if other == name:
                     break
         if not written:
-            pieces.append(page[done : tag.start()])
+            pieces.append(page[done:start])
             pieces.append("" if name in _INLINE else "<br>")
-            done = tag.end()
+            done = end
     pieces.append(page[done:])
     return "".join(pieces), depth
+
+
+def _tags(page: str) -> Iterator[tuple[int, int, bool, str]]:
+    """Yield start, end, whether it closes, and lower-case name of each tag outside of comments and texts without tags.
+
+    Whatever is never closed is looked for once: the time grows with the length of the page.
+    """
+    at, endless = 0, set()
+    while start := _START.search(page, at):
+        if start[2] is None:
+            at = page.find("-->", start.end()) + 3
+            if at < 3:
+                return
+            continue
+        at = page.find(">", start.end()) + 1
+        if not at:
+            return
+        name, end = start[2].lower(), at
+        if not start[1] and name in _RAW and name not in endless:
+            close = _RAW[name].search(page, at)
+            if close is not None:
+                at = close.end()
+                continue
+            endless.add(name)
+        yield start.start(), end, bool(start[1]), name

@@ -9,6 +9,7 @@ import numpy as np
 
 from stages.language import reading_kernels
 from stages.language.characters import SCRIPTS, tables
+from stages.text.normal_form import normal_form
 
 WINDOW = 256
 WINDOWS = 10
@@ -42,7 +43,7 @@ def read(text: str) -> Reading:
     if len(text) > WINDOW * WINDOWS:
         text = spread(text, WINDOW, WINDOWS)
     if not text.isascii() and not unicodedata.is_normalized("NFKC", text):
-        text = unicodedata.normalize("NFKC", text)
+        text = normal_form("NFKC", text)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).copy()
     kinds, scripts = tables()
     reading_kernels.blank_markup(codes)

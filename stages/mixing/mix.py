@@ -12,7 +12,6 @@ import pyarrow as pa
 from pipeline.corpus import Corpus, LocalTasks, Observations, Tasks
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, clean_text
-from pipeline.errors import UserError
 from pipeline.guard import guard
 from pipeline.shuffle import SMALL, parts_of
 from pipeline.stage import MapStage, Outcome, Removal, StageFault
@@ -145,12 +144,12 @@ class Mix(CorpusStage):
         """Find how much of each source is wanted, and the rate at which it is reached.
 
         Raises:
-            UserError: weights or fractions do not name the sources that the corpus has.
+            StageFault: weights or fractions do not name the sources that the corpus has.
         """
         between, small = work / "between", observations.rows <= SMALL
         task = _Task(observations, between)
         (available,) = tasks.map("sources", _totals, [task]) if small else (_totals(task, tasks),)
-        wanted, notes = self.wanted(available)
+        wanted, notes = self.wanted(available, observations.tryout)
         task = _Task(observations, between, tuple(available.items()), tuple(wanted.items()))
         if small:
             found = {name: Share.of(values) for name, values in tasks.map("cuts", _shares_alone, [task])[0].items()}
@@ -161,27 +160,32 @@ class Mix(CorpusStage):
         limits = {source: share.limits for source, share in found.items() if share.limits}
         return SampleByRate(stage=self.counted_as, rates=rates, limits=limits, seed=self.seed)
 
-    def wanted(self, available: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
+    def wanted(self, available: Mapping[str, int], tryout: bool = False) -> tuple[dict[str, int], list[str]]:
         """Return how many bytes of each source are wanted, and what the user should hear.
 
         Args:
             available: source to bytes of text in the corpus.
+            tryout: the corpus is a part of a larger one, so that sources may be missing.
+        Raises:
+            StageFault: weights or fractions do not name the sources that the corpus has.
         """
-        _check_sources(self.weights or self.fractions, available, all_named=bool(self.weights))
+        notes = self._check_sources(available, tryout)
         if self.fractions:
-            return {s: round(size * self.fractions.get(s, 1.0)) for s, size in available.items()}, []
-        weights = {source: self.weights[source] / sum(self.weights.values()) for source in available}
+            return {s: round(size * self.fractions.get(s, 1.0)) for s, size in available.items()}, notes
+        if not any(self.weights[source] for source in available):
+            return dict.fromkeys(available, 0), notes
+        total_weight = sum(self.weights[source] for source in available)
+        weights = {source: self.weights[source] / total_weight for source in available}
         if self.target_bytes:
             goals = {source: round(self.target_bytes * weight) for source, weight in weights.items()}
             short = {source: goal for source, goal in goals.items() if goal > available[source]}
-            notes = [
+            notes += [
                 f"source {source!r} is too small: {goal:,} bytes wanted, all {available[source]:,} taken; "
                 f"lower target_bytes to {_largest(available, weights):,} to meet the weights"
                 for source, goal in short.items()
             ]
             return {source: min(goal, available[source]) for source, goal in goals.items()}, notes
         total = _largest(available, weights)
-        notes = []
         scarcest = min((s for s in weights if weights[s]), key=lambda s: available[s] / weights[s], default=None)
         if scarcest is not None and total < sum(available[s] for s in weights if weights[s]):
             notes.append(
@@ -189,6 +193,27 @@ class Mix(CorpusStage):
                 f"{total:,}; a smaller weight for it, or target_bytes, takes more of the others"
             )
         return {source: min(round(total * weight), available[source]) for source, weight in weights.items()}, notes
+
+    def _check_sources(self, available: Mapping[str, int], tryout: bool) -> list[str]:
+        key = "weights" if self.weights else "fractions"
+        named: Mapping[str, float] = getattr(self, key)
+        have = ", ".join(f"{source} ({size:,} bytes)" for source, size in available.items()) or "none"
+        unknown = [s for s, value in named.items() if not available.get(s) and (value or self.fractions)]
+        missing = [source for source in available if source not in named]
+        if unknown and tryout:
+            return [f"no text of source {', '.join(map(repr, unknown))} is in this try-out: the mixture is of: {have}"]
+        if unknown and available:
+            raise StageFault(
+                key,
+                f"no text of source {', '.join(map(repr, unknown))} has come this far; there are: {have}; mend the name, "
+                "give it 0, or see by `tokenmill inspect` what took its documents",
+            )
+        if missing and self.weights:
+            raise StageFault(
+                key,
+                f"name no {', '.join(map(repr, missing))}; give each source a weight (0 leaves it out); there are: {have}",
+            )
+        return []
 
 
 @dataclass(frozen=True)
@@ -215,20 +240,6 @@ def _shares_alone(task: _Task) -> dict[str, Any]:
 def _largest(available: Mapping[str, int], weights: Mapping[str, float]) -> int:
     """Return the bytes of the largest mixture in which every source meets its weight without repetition."""
     return round(min((available[source] / weight for source, weight in weights.items() if weight), default=0))
-
-
-def _check_sources(named: Mapping[str, float], available: Mapping[str, int], *, all_named: bool) -> None:
-    if not available:
-        return
-    have = ", ".join(f"{source} ({size:,} bytes)" for source, size in available.items())
-    unknown = [source for source, value in named.items() if not available.get(source) and (value or not all_named)]
-    if unknown:
-        raise UserError(f"mix: no text of source {', '.join(map(repr, unknown))} has come this far; there are: {have}")
-    missing = [source for source in available if source not in named]
-    if missing and all_named:
-        raise UserError(
-            f"mix: weights name no {', '.join(map(repr, missing))}; give each source a weight (0 leaves it out); there are: {have}"
-        )
 
 
 def _shortfalls(found: Mapping[str, Share], wanted: Mapping[str, int]) -> list[str]:

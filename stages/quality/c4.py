@@ -51,6 +51,8 @@ class C4(RuleStage):
     edits: ClassVar[bool] = True
     rule_parameters: ClassVar[tuple[str, ...]] = ("min_num_sentences", "filter_lorem_ipsum", "filter_curly_bracket")
 
+    least: ClassVar[Mapping[str, float]] = {"min_num_sentences": -1, "min_words_per_line": -1}
+
     split_paragraph: bool = True
     """Judge lines; false: judge sentences, and join those kept by spaces."""
     remove_citations: bool = True

@@ -26,6 +26,7 @@ class FastTextQuality(RuleStage):
     published: ClassVar[str] = "fastText, arXiv:1607.01759; DCLM, arXiv:2406.11794; FineWeb-Edu, arXiv:2406.17557"
     path_fields: ClassVar[tuple[str, ...]] = ("model",)
     libraries: ClassVar[tuple[str, ...]] = ("fasttext-community",)
+    shares_load: ClassVar[bool] = True
     rule_parameters: ClassVar[tuple[str, ...]] = ("threshold",)
     defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {"datatrove": {}}
 

@@ -40,6 +40,7 @@ class FastTextTop(CorpusStage):
     published: ClassVar[str] = "fastText, arXiv:1607.01759; DCLM, arXiv:2406.11794, which keeps the best tenth"
     path_fields: ClassVar[tuple[str, ...]] = ("model",)
     libraries: ClassVar[tuple[str, ...]] = ("fasttext-community",)
+    shares_load: ClassVar[bool] = True
 
     model: tuple[str, ...]
     """The model's file (.bin or .ftz), relative to the recipe."""

@@ -48,6 +48,11 @@ class FineWeb(RuleStage):
         "fineweb2": {"short_line_thr": 999.0, "char_duplicates_ratio": 0.1},
     }
 
+    shares: ClassVar[Mapping[str, tuple[float, ...]]] = {
+        "line_punct_thr": (-1.0,), "short_line_thr": (999.0,), "char_duplicates_ratio": (),
+    }  # fmt: skip
+    least: ClassVar[Mapping[str, float]] = {"short_line_length": 0, "new_line_ratio": 0}
+
     line_punct_thr: float | None = None
     """A smaller share of lines ends with one of `stop_chars`: dropped (line_punct_ratio). By default 0.12; with variant
     fineweb2, by language."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,6 +60,8 @@ _OF_ALPHABETS = ("min_avg_word_length", "max_avg_word_length", "min_stop_words")
 
 _NAN = math.nan
 
+_STOP_WORDS = SIGNALS.index("stop_words")
+
 
 @dataclass(frozen=True, kw_only=True)
 class GopherQuality(RuleStage):
@@ -79,6 +82,21 @@ class GopherQuality(RuleStage):
         "fineweb2": {},
     }
     rule_parameters: ClassVar[tuple[str, ...]] = tuple(dict.fromkeys(rule[3] for rule in RULES if rule[3]))
+
+    shares: ClassVar[Mapping[str, tuple[float, ...]]] = dict.fromkeys(
+        ("max_bullet_lines_ratio", "max_ellipsis_lines_ratio", "max_non_alpha_words_ratio"), ()
+    )
+    least: ClassVar[Mapping[str, float]] = dict.fromkeys(
+        (
+            "min_doc_words",
+            "max_doc_words",
+            "min_avg_word_length",
+            "max_avg_word_length",
+            "max_symbol_word_ratio",
+            "min_stop_words",
+        ),
+        0,
+    )
 
     min_doc_words: int = 50
     """Fewer words that are no symbols: dropped (gopher_short_doc)."""
@@ -138,10 +156,13 @@ class GopherQuality(RuleStage):
         if self.variant == "datatrove":
             return self._datatrove(document, self._stop_words)
         row = fineweb2.row_of(document)
+        given = self.stop_words is not None
         of_language = () if row != row else fineweb2.table().stop_words[int(row)]
-        measured = self._datatrove(document, self._stop_words if self.stop_words is not None else of_language)
-        if row != row and self.stop_words is None:
-            measured = (*measured[:8], _NAN, measured[9])
+        measured = list(self._datatrove(document, self._stop_words if given else of_language))
+        if not given and row != row:
+            measured[_STOP_WORDS] = _NAN
+        elif not given and fineweb2.table().labels[int(row)] == "kor_Hang":
+            measured[_STOP_WORDS] = endings(document.text, of_language)
         return (*measured, row)
 
     def _datatrove(self, document: Document, stop_words: tuple[str, ...]) -> tuple[float, ...]:
@@ -225,3 +246,13 @@ class GopherQuality(RuleStage):
     @cached_property
     def _stop_words(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.stop_words or ()))
+
+
+def endings(text: str, wanted: tuple[str, ...]) -> int:
+    """Return how many of the strings `wanted` end a word of `text`: stop words of Korean are particles of other words."""
+    return len(set(_ending(wanted).findall(text)))
+
+
+@lru_cache(maxsize=8)
+def _ending(wanted: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(map(re.escape, sorted(wanted, key=len, reverse=True)))})(?!\\w)")

@@ -66,6 +66,10 @@ class GopherRepetition(RuleStage):
         "fineweb2": {"dup_para_frac": 0.0, "dup_para_char_frac": 0.0, "dup_line_char_frac": 0.0},
     }
 
+    shares: ClassVar[Mapping[str, tuple[float, ...]]] = dict.fromkeys(
+        ("dup_para_frac", "dup_para_char_frac", "dup_line_frac", "dup_line_char_frac"), ()
+    )
+
     dup_para_frac: float | None = None
     """A larger share of paragraphs has been seen before in the document: dropped (dup_para_frac). By default 0.3; off with
     variants dolma and fineweb2."""
@@ -124,6 +128,8 @@ class GopherRepetition(RuleStage):
                 raise StageFault(key, f"sizes {sizes}: an n-gram has from 1 to 1000 words")
             if len(set(sizes)) < len(sizes):
                 raise StageFault(key, f"sizes {sizes}: each size can be given once")
+            if beyond := [share for _, share in limits if not 0 <= share <= 1]:
+                raise StageFault(key, f"must be shares from 0 to 1; got {beyond[0]:g}")
 
     def measure(self, document: Document) -> tuple[float, ...]:
         words = document.view(UNITS[self.words or "unicode"])

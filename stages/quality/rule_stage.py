@@ -76,6 +76,10 @@ class RuleStage(DocumentStage):
     up by language."""
 
     edits: ClassVar[bool] = False
+    shares: ClassVar[Mapping[str, tuple[float, ...]]] = {}
+    """Parameters that are shares, from 0 to 1, with what else switches their rule off."""
+    least: ClassVar[Mapping[str, float]] = {}
+    """The least value of other numbers."""
 
     mode: Mode = "drop"
     """drop: documents that break a rule leave. annotate: none leaves and no text changes; signals are measured alone."""
@@ -101,6 +105,14 @@ class RuleStage(DocumentStage):
         if self.variant not in self.defaults:
             known = ", ".join(self.defaults)
             raise StageFault("variant", f"{self.variant} has no rules of this kind; {self.name} has {known}")
+        for key, off in self.shares.items():
+            value = getattr(self, key)
+            if value is not None and not 0 <= value <= 1 and value not in off:
+                raise StageFault(key, f"must be a share from 0 to 1; got {value:g}")
+        for key, least in self.least.items():
+            value = getattr(self, key)
+            if value is not None and value < least:
+                raise StageFault(key, f"must be at least {least:g}; got {value:g}")
 
     def resources(self) -> Mapping[str, str]:
         found = {"unicode": unicodedata.unidata_version} if self.words != "spacy" else {}

@@ -51,11 +51,13 @@ def expand(chunks, start, count, word_of):
 @njit(cache=True, nogil=True)
 def meetings(chunks, edges):
     """Return int64: each place where a chunk whose edge has bit 1 stands before one whose edge has bit 2."""
-    found = np.empty(0, np.int64)
+    found = np.empty(len(chunks), np.int64)
+    at = 0
     for i in range(len(chunks) - 1):
         if edges[chunks[i]] & 1 and edges[chunks[i + 1]] & 2:
-            found = np.append(found, i)
-    return found
+            found[at] = i
+            at += 1
+    return found[:at]
 
 
 @njit(cache=True, nogil=True)

@@ -49,6 +49,9 @@ SOLO_RANGES = (
 HANGUL, KANA = range(0xAC00, 0xD7A4), range(0x3040, 0x3100)
 """Written composed: what comes in pieces is put together. All else is written decomposed."""
 
+MOST_MARKS = 64
+"""Marks in a row that are put in order. Text has up to 30 where it is to be exchanged (UAX 15, Stream-Safe Text Format)."""
+
 _IGNORABLE = frozenset(
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)}
 )
@@ -89,7 +92,7 @@ def folded(code: int) -> list[int]:
     decomposition = unicodedata.decomposition(character)
     if code in HANGUL or (code in KANA and not decomposition.startswith("<")):
         text = character
-    elif category[0] in _WORD_CATEGORIES or _is_radical(decomposition):
+    elif category[0] in _WORD_CATEGORIES or _is_written_out(character, decomposition):
         text = _decomposed(character)
         if len(text) > LONGEST:
             text = character
@@ -102,10 +105,17 @@ LONGEST = 4
 """Code points that one is made of at most. The few of more (a whole phrase in one) stand for themselves."""
 
 
-def _is_radical(decomposition: str) -> bool:
-    """Return whether a symbol's one counterpart is Han: Kangxi radicals, which PDF files are full of."""
-    parts = decomposition.split()
-    return len(parts) == 2 and parts[0] == "<compat>" and 0x4E00 <= int(parts[1], 16) <= 0x9FFF
+_LETTERS_IN_ONE = ("<compat>", "<square>", "<circle>")
+
+
+def _is_written_out(character: str, decomposition: str) -> bool:
+    """Return whether a symbol is letters in another form: Kangxi radicals, which PDF files are full of, ㎏, ㈱, №, Ⓐ.
+
+    A raised one is none of the word it stands behind: Windows™ is Windows.
+    """
+    if not decomposition.startswith(_LETTERS_IN_ONE):
+        return False
+    return any(unicodedata.category(c)[0] in _WORD_CATEGORIES for c in unicodedata.normalize("NFKD", character))
 
 
 def _decomposed(text: str) -> str:
@@ -139,8 +149,8 @@ _VOICED = _voiced()
 
 
 def unicode_version() -> dict[str, str]:
-    """Return the version of Unicode that decides what units are, as `Stage.resources` names it: Python brings it."""
-    return {"unicode": unicodedata.unidata_version}
+    """Return the version of Unicode that decides what units are, as `Stage.resources` names it, and of the rules here."""
+    return {"unicode": unicodedata.unidata_version, "units": "2"}
 
 
 def utf8_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -215,7 +225,11 @@ def _join(last, code):
 
 @njit(cache=True, nogil=True)
 def _put_in_order(out, at, step, first, rank, table):
-    """Move the mark ``out[at : at + 3]`` before those of a higher class (UAX 15); `step` bytes lie between marks."""
+    """Move the mark ``out[at : at + 3]`` before those of a higher class (UAX 15); `step` bytes lie between marks.
+
+    It moves past `MOST_MARKS` at most, or a text of marks alone would cost the square of its length.
+    """
+    first = max(first, at - MOST_MARKS * step)
     while at >= first + step:
         before = at - step
         if not np.uint8(0xE0) <= out[before] < np.uint8(0xF0):

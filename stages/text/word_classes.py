@@ -16,9 +16,10 @@ from stages.text.punctuation import SENTENCE_ENDS, SYMBOLS
 
 SPACE, OTHER, LETTER, HEBREW, NUMERIC, EXTENDNUMLET, KATAKANA = range(7)
 MIDLETTER, MIDNUM, MIDNUMLET, SINGLE_QUOTE, DOUBLE_QUOTE, EXTEND, ZWJ, REGIONAL = range(7, 15)
-SOLO, THAI_BEFORE, THAI, THAI_AFTER, KHMER, MYANMAR, STACKER, TSHEG = range(15, 23)
+SOLO, THAI_BEFORE, THAI, THAI_AFTER, KHMER, MYANMAR, STACKER, TSHEG, HIRAGANA = range(15, 24)
 """A letter that is a word of its own; of Thai and Lao: vowels written before, consonants, what follows; letters of Khmer and of
-Myanmar, and the signs that stack the next letter below; the mark that ends a syllable of Tibetan."""
+Myanmar, and the signs that stack the next letter below; the mark that ends a syllable of Tibetan; letters of which
+a run is a word."""
 
 CLASS = 31
 NON_SYMBOL, ALPHABETIC, SENTENCE_END, PUNCTUATION, UNSPACED, PICTOGRAPH = 32, 64, 128, 256, 512, 1024
@@ -28,6 +29,15 @@ FLAG_SHIFT = 5
 TABLE_SIZE = 0x20000
 HAN_BEYOND = np.uint16(SOLO | NON_SYMBOL | ALPHABETIC | UNSPACED)
 """Of code points from U+20000 to U+3FFFF."""
+
+_SHORT = """
+    adm ala apr ariz ark aug bros calif co colo conn corp dec del dr feb fla ga gen gov ia ill inc ind jan jr jul jun kan
+    kans ky la ltd mar mass messrs mich minn miss mo mont mr mrs ms mt neb nev nov oct okla ore pa ph prof rep rev sen sep
+    sept sr st tenn va vs wash wis
+"""
+ABBREVIATIONS = np.array(sorted(int.from_bytes(word.encode(), "big") for word in _SHORT.split()), np.uint64)
+"""English abbreviations that keep their full stop, as spaCy's English rules have them: their letters as one number."""
+
 
 SCRIPTS_WITHOUT_SPACES = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
 THANTHAKHAT, ASAT, MYANMAR_VIRAMA, ZERO_WIDTH_JOINER = 0x0E4C, 0x103A, 0x1039, 0x200D
@@ -67,6 +77,7 @@ def word_table() -> np.ndarray:
     for name, value in _WORD_BREAK.items():
         mark(rf"\p{{Word_Break={name}}}+", value)
     mark(r"[\p{L}&&[\p{Script=Han}\p{Script=Hiragana}\p{LineBreak=SA}]]+", SOLO)
+    mark(r"[\p{L}&&\p{Script=Hiragana}]+", HIRAGANA)
     mark(r"[\p{L}&&[\p{Script=Thai}\p{Script=Lao}]]+", THAI)
     table[[*range(0x0E40, 0x0E45), *range(0x0EC0, 0x0EC5)]] = THAI_BEFORE
     table[[0x0E2F, 0x0E30, 0x0E32, 0x0E33, 0x0E45, 0x0E46, 0x0EAF, 0x0EB0, 0x0EB2, 0x0EB3, 0x0EC6]] = THAI_AFTER

@@ -17,9 +17,11 @@ from typing import Literal
 import numpy as np
 
 from pipeline.documents import clean_text
-from stages.text import kernels, spacy_split, unicode_split
+from stages.text import kernels, spacy_split
+from stages.text.unicode_split import word_bounds
 from stages.text.vocabulary import Vocabulary
 from stages.text.word_classes import word_table
+from stages.text.word_numbers import number_words
 
 Unit = Literal["spacy", "unicode", "whitespace"]
 """Names of `UNITS`, as stages have them for a parameter."""
@@ -93,8 +95,8 @@ class ScannedWords(Words):
 
     def __init__(self, code: np.ndarray, table: np.ndarray):
         self.code = code
-        self.starts, ends = unicode_split.word_bounds(code, table)
-        found = unicode_split.number_words(code, self.starts, ends, table)
+        self.starts, ends = word_bounds(code, table)
+        found = number_words(code, self.starts, ends, table)
         self.numbers, self.length, self.flags, self.hash, self.power, self.at = found
 
     def distinct(self, wanted: tuple[str, ...]) -> int:

@@ -10,11 +10,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
 from pipeline.run.folder import local_folder
 from pipeline.storage import Folder
+from tests.pipeline.run.toy import Unique
+from tests.servers import endpoint, seaweedfs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEMO = str(ROOT / "sample_data/recipe.toml")
@@ -109,6 +113,57 @@ def test_documents_that_kill_and_hang_end_on_ray_as_they_do_here_and_a_node_that
     assert bytes_of(local_folder(small / "there")) == bytes_of(local_folder(small / "here"))
     failed = local_folder(small / "there").get_json("summary.json")["failed_by"]
     assert {rule for rules in failed.values() for rule in rules} == {"crash", "cpu_time"}
+
+
+def test_the_demo_on_ray_in_a_bucket_leaves_the_bytes_of_one_in_a_folder(cluster, demo_local, tmp_path):
+    with seaweedfs(tmp_path, "10.77.0.1", cluster.spaces.within(0)) as port:
+        where = endpoint(port, "10.77.0.1")
+        arguments = ("--out", "s3://tests/run", "--executor", "ray", "--address", cluster.address)
+        cluster.tokenmill("run", DEMO, *arguments, **where)
+        copy = [sys.executable, str(ROOT / "tests/cluster/fetched.py"), "s3://tests/run", str(tmp_path / "run")]
+        subprocess.run(cluster.spaces.within(0, *copy), check=True, env={**cluster.environment, **where})
+        again = cluster.tokenmill("status", "s3://tests/run", "--json", **where)
+        assert json.loads(again.stdout)["state"] == "finished"
+    assert bytes_of(local_folder(tmp_path / "run")) == bytes_of(demo_local)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ponders(Unique):
+    """Takes its time over its decision."""
+
+    name: ClassVar[str] = "ponders"
+
+    def decide(self, observations, corpus, tasks, work):
+        assert tasks.map("ponder", ponder, list(range(12))) == list(range(12))
+        return super().decide(observations, corpus, tasks, work)
+
+
+def ponder(number: int) -> int:
+    time.sleep(float(os.environ.get("TOKENMILL_TEST_SLEEP", "0")))
+    return number
+
+
+def test_a_node_that_dies_in_the_middle_of_a_decision_costs_nothing(cluster, small):
+    program = str(ROOT / "tests/cluster/decides.py")
+    subprocess.run([sys.executable, program, str(small), "here", "local"], check=True, cwd=ROOT)
+    cluster.spaces.kill(1)
+    cluster.start(1)
+    command = cluster.spaces.within(0, sys.executable, program, str(small), "there", cluster.address)
+    environment = {**cluster.environment, "TOKENMILL_TEST_SLEEP": "3"}
+    run = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=ROOT
+    )
+    done, until = lambda: list(small.glob("there/01-*/observed-*/decision-*/tasks/ponder/*")), time.monotonic() + 100
+    while len(done()) < 3 and run.poll() is None and time.monotonic() < until:
+        time.sleep(0.2)
+    before = {f: f.stat().st_mtime_ns for f in done()}
+    cluster.spaces.kill(1)
+    said = run.communicate(timeout=200)[0]
+    assert run.returncode == 0, said
+    assert len(before) >= 3
+    log = (small / "there/tasks.log").read_text()
+    assert len(re.findall(r" done on 10\.77\.0\.\d", log)) > 0, log
+    assert bytes_of(local_folder(small / "there")) == bytes_of(local_folder(small / "here"))
 
 
 def test_a_driver_that_is_killed_and_begun_again_does_no_finished_task_twice(cluster, small):

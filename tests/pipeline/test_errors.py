@@ -3,7 +3,18 @@ import io
 
 import pytest
 
-from pipeline.errors import AccountingError, EnvironmentFault, InputError, StorageError, is_environment
+from pipeline.documents import Batch, Document
+from pipeline.errors import (
+    AccountingError,
+    EnvironmentFault,
+    InputError,
+    StorageError,
+    is_environment,
+    place_of,
+    said_of,
+)
+from pipeline.worker.isolate import apply_stage
+from stages.custom.function import FunctionStage
 
 
 @pytest.mark.parametrize(
@@ -36,3 +47,23 @@ def test_what_the_machine_does_is_the_environment_s_fault(error):
 )
 def test_what_a_document_or_the_code_does_is_not(error):
     assert not is_environment(error)
+
+
+def raises(document: Document) -> bool:
+    import json
+
+    return bool(json.loads(document.text))
+
+
+def test_a_failed_document_names_file_line_and_function_of_the_code_that_raised():
+    outcome = apply_stage(FunctionStage(function=raises), Batch.of(["1", "no json"]))
+    (removed,) = outcome.removed
+    assert (removed.row, removed.rule, removed.kind) == (1, "JSONDecodeError", "failed")
+    line = raises.__code__.co_firstlineno + 3
+    assert removed.detail.endswith(f"(tests/pipeline/test_errors.py:{line}, raises)")
+
+
+def test_an_error_that_was_never_raised_has_no_place():
+    assert place_of(ValueError("x")) == ""
+    assert said_of(ValueError("a\n b")) == "ValueError: a b"
+    assert said_of(InputError("mend it")) == "mend it"

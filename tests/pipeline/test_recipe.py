@@ -32,9 +32,10 @@ def test_globs_are_sorted_and_relative_to_the_recipe(write):
     assert [f.name for f in recipe.inputs] == ["a.jsonl", "b.jsonl"]
 
 
-def test_the_same_file_may_be_named_twice(write):
+def test_a_file_that_is_matched_twice_is_read_once_and_that_is_said(write):
     recipe = load_recipe(write("", 'paths = ["a.jsonl", "*.jsonl"]'))
-    assert [f.name for f in recipe.inputs] == ["a.jsonl", "a.jsonl", "b.jsonl"]
+    assert [f.name for f in recipe.inputs] == ["a.jsonl", "b.jsonl"]
+    assert recipe.notes == ("input.paths[1]: a.jsonl matched by an earlier path too; each is read once",)
 
 
 def test_each_path_may_have_its_own_source_and_columns(write):

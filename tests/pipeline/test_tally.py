@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline.errors import AccountingError
-from pipeline.tally import StageTally, Tally
+from pipeline.tally import MOST_REASONS, StageTally, Tally, count_reason
 
 
 def tally(read, kept, dropped, failed):
@@ -39,3 +39,16 @@ def test_the_sum_of_tallies_adds_every_count():
 def test_a_tally_survives_being_written_as_json():
     one = Tally(read=3, kept=2, dropped={"a": {"x": 1}}, stages=[StageTally("a", 3, 2, 0.5)])
     assert Tally.from_dict(one.as_dict()) == one
+
+
+def test_reasons_that_an_input_invents_are_counted_in_bounded_number():
+    shards = [Tally() for _ in range(3)]
+    for number, shard in enumerate(shards):
+        for n in range(2000):
+            count_reason(shard.ignored, f"type {number} {n}")
+            shard.count("failed", "read", f"rule {number} {n}")
+    total = Tally.sum(shards)
+    for counts in (total.ignored, total.failed["read"]):
+        assert sum(counts.values()) == 6000
+        assert len(counts) == MOST_REASONS + 1
+        assert counts["other"] > 5000

@@ -213,7 +213,7 @@ def test_a_sweep_is_a_point_for_each_value(runs, capsys):
         ("c4.filter_policy=false", "changes what is measured, or the text"),
         ("gopher_repetition.top_n_grams=[[7, 0.2]]", "changes what is measured"),
         ("gopher_quality.min_word=3", "unknown; did you mean min_doc_words"),
-        ("gopher_quality.min_doc_words=many", "Expected `int`"),
+        ("gopher_quality.min_doc_words=many", "must be a whole number"),
         ("gopher.min_doc_words=3", "the recipe has no stage 'gopher'"),
         ("limits.cpu_seconds=3", "no signals answer for limits"),
         ("min_doc_words", "must be STAGE.KEY=VALUE"),

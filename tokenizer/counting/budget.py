@@ -75,9 +75,11 @@ class SizeCost(msgspec.Struct, frozen=True):
 
 
 class TokenBudget(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Content of ``token_budget.json``; `tokenizers` in rising order of size."""
+    """Content of ``token_budget.json``; `tokenizers` in rising order of size. `tryout`: how much of the input was read, in
+    words; empty for all."""
 
     recipe: str = ""
+    tryout: str = ""
     corpus: CorpusSums
     tokenizers: list[SizeTokens]
     missing: Missing | None = None

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.storage import Folder
+from pipeline.visible import csv_cell
 from tokenizer.counting.budget import SizeCost
 from tokenizer.counting.totals import GROUPS, PREFIX, SUMS, Totals
 
@@ -140,9 +141,9 @@ def write_report(rows: Iterable[Mapping[str, Any]], folder: Folder, name: str = 
     folder.put(f"{name}.json", (json.dumps(listed, indent=1, ensure_ascii=False) + "\n").encode())
     keys = list(dict.fromkeys(key for row in flat for key in row))
     sink = io.StringIO(newline="")
-    writer = csv.DictWriter(sink, keys, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(map(csv_cell, keys))
+    writer.writerows([csv_cell(row.get(key)) for key in keys] for row in flat)
     folder.put(f"{name}.csv", sink.getvalue().encode())
     folder.put_table(f"{name}.parquet", pa.Table.from_pylist(flat) if flat else pa.table({}))
 

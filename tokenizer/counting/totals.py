@@ -22,6 +22,9 @@ PREFIX = "tokens_"
 SUMS = ("documents", "bytes", "characters", "words")
 GROUPS = ("all", "source", "language")
 
+OTHER = "other"
+MOST_NAMES = 500
+"""Sources, or languages, that are told apart where amounts are read: an input may give each document a source of its own."""
 _TOGETHER = 1 << 16  # rows that are gathered before they are added up
 
 FAN_IN = 64
@@ -42,6 +45,7 @@ class Totals:
         self._waiting = 0  # rows of all frames but the first
         self._tables: list[pa.Table] = []
         self._rows = 0  # documents in tables
+        self._shown: tuple[pl.DataFrame, pl.DataFrame] | None = None
 
     def add(self, table: pa.Table) -> None:
         """Add the token counts of `table`."""
@@ -76,21 +80,37 @@ class Totals:
             self._add_frames()
         return self._frames[0]
 
+    def _bounded(self) -> pl.DataFrame:
+        """What `_frame` is, with the names of a group that have the fewest bytes counted together."""
+        frame = self._frame()
+        if self._shown is None or self._shown[0] is not frame:
+            sizes = frame.filter((pl.col("measure") == "bytes") & (pl.col("name") != OTHER))
+            rank = pl.struct(-pl.col("amount"), "name").rank("ordinal").over("group")
+            few = sizes.filter(rank > MOST_NAMES).select("group", "name", few=pl.lit(True))
+            if len(few):
+                name = pl.when(pl.col("few")).then(pl.lit(OTHER)).otherwise(pl.col("name"))
+                marked = frame.join(few, on=["group", "name"], how="left").with_columns(name=name)
+                shown = marked.group_by(_KEYS).agg(pl.col("amount").sum()).sort(_KEYS)
+            else:
+                shown = frame
+            self._shown = frame, shown
+        return self._shown[1]
+
     def table(self) -> pa.Table:
         """Return the totals as a table, which depends on what was added alone."""
         return self._frame().to_arrow()
 
     def sums(self, group: str) -> dict[str, dict[str, int]]:
-        """Return measure -> amount of each name in `group`, names sorted."""
+        """Return measure -> amount of each name in `group`, names sorted; those beyond `MOST_NAMES` together as `OTHER`."""
         found: dict[str, dict[str, int]] = {"all": {}} if group == "all" else {}
-        rows = self._frame().filter((pl.col("group") == group) & pl.col("length").is_null())
+        rows = self._bounded().filter((pl.col("group") == group) & pl.col("length").is_null())
         for name, measure, amount in rows.select("name", "measure", "amount").iter_rows():
             found.setdefault(name, {})[measure] = amount
         return found
 
     def lengths(self, group: str, name: str, column: str) -> tuple[np.ndarray, np.ndarray]:
         """Return (tokens per document, ascending; number of documents that have as many) of one name in `group`."""
-        mine = self._frame().filter(
+        mine = self._bounded().filter(
             (pl.col("group") == group) & (pl.col("name") == name) & (pl.col("measure") == column)
             & pl.col("length").is_not_null()
         )  # fmt: skip

@@ -96,7 +96,8 @@ def _run(documents: pa.Table, stages: tuple[Stage, ...], workers: int) -> Iterat
         rows = max(50, -(-documents.num_rows // (4 * workers)))
         for number, at in enumerate(range(0, documents.num_rows, rows)):
             pq.write_table(documents.slice(at, rows), folder / f"{number:05d}.parquet")
-        files = tuple(InputFile(str(path), path.name) for path in sorted(folder.glob("*.parquet")))
+        columns = tuple((name, name) for name in ("html", "text") if name in documents.column_names)
+        files = tuple(InputFile(str(path), path.name, None, columns) for path in sorted(folder.glob("*.parquet")))
         recipe = Recipe("analyse", folder, files, stages, Limits(failed_share=1.0), resolved={"name": "analyse"})
         execute(plan_run(recipe), local_folder(folder / "run"), workers=workers, progress=Silent())
         yield folder

@@ -36,7 +36,7 @@ class Sample:
     """Documents taken from inputs.
 
     Attributes:
-        table: id, url, source, language, and ``text`` or, for pages, ``html``.
+        table: id, url, source, language and text; with pages also html (as crawled) and content_type.
         read, pieces, of: documents looked through, and in how many of how many pieces of the inputs.
         unreadable: records that could not be read.
     """
@@ -104,11 +104,10 @@ def _table(rows: Sequence[dict[str, Any]], pages: bool) -> pa.Table:
     columns: dict[str, pa.Array] = {
         name: pa.array([row[name] for row in rows], pa.large_string()) for name in ("id", "url", "source", "language")
     }
+    columns["text"] = pa.array([row["text"] for row in rows], pa.large_string())
     if pages:
-        raw = [row["raw"] if row["raw"] is not None else (row["text"] or "").encode() for row in rows]
-        columns["html"] = pa.array(raw, pa.large_binary())
-    else:
-        columns["text"] = pa.array([row["text"] for row in rows], pa.large_string())
+        columns["html"] = pa.array([row["raw"] for row in rows], pa.large_binary())
+        columns["content_type"] = pa.array([row["content_type"] for row in rows], pa.large_string())
     if not any(row["language"] for row in rows):
         del columns["language"]
     return pa.table(columns)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from tokenmill.report.funnel import table
+from tokenmill.terminal import visible
 
 SAMPLE = 10_000
 
@@ -54,9 +55,9 @@ def run(given: argparse.Namespace) -> int:
         except OSError as error:
             raise UserError(f"cannot write {given.out} ({error.strerror})") from error
     if given.json:
-        print(json.dumps(found.as_dict(), indent=1, ensure_ascii=False))
+        print(json.dumps(found.as_dict(), indent=1))
         return 0
-    print(said, _stages_text(found), _rules_text(found), sep="\n\n")
+    print(said, visible(_stages_text(found)), _rules_text(found), sep="\n\n")
     if given.out:
         print(f"\npage: {given.out}")
     return 0

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.run.folder import local_folder, must_exist, read_unfinished, spare_folders
 from pipeline.storage import lease
-from tokenmill.report.funnel import table
+from tokenmill.terminal import table
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 

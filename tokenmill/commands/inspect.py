@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.registry import did_you_mean
 from pipeline.run.accounts import partner_url, read_ledger
-from pipeline.run.folder import local_folder, must_exist, read_unfinished
-from tokenmill.report.funnel import table
+from pipeline.run.folder import local_folder, must_exist, read_manifest, read_unfinished
+from pipeline.storage import Folder
+from tokenmill.terminal import json_line, table, visible
 
 
 def add_parser(commands: Any) -> None:
@@ -37,21 +38,35 @@ def run(given: argparse.Namespace) -> int:
     unfinished = read_unfinished(out)
     if unfinished is not None:
         why = f": {unfinished.error}" if unfinished.error else ""
-        print(f"note: this run has not finished{why}; the ledger holds what has left so far", file=sys.stderr)
+        print(visible(f"note: this run has not finished{why}; the ledger holds what has left so far"), file=sys.stderr)
     asked = given.stage or given.rule or given.id or given.kind
     if not asked and not given.json:
         return _overview(out)
     shown = 0
     for row in _rows(out, given):
-        print(json.dumps(row, ensure_ascii=False) if given.json else _shown(row, out))
+        print(json_line(row) if given.json else visible(_shown(row, out)))
         shown += 1
         if given.limit and shown >= given.limit:
             break
     if not shown:
-        raise UserError(
-            f"nothing in the ledger of {out.url} matches; `tokenmill inspect {given.run_folder}` lists what is there"
-        )
+        raise UserError(_nothing(out, given))
     return 0
+
+
+def _nothing(out: Folder, given: argparse.Namespace) -> str:
+    """Return why nothing was found: a stage or rule that removed nothing, or one that there is not."""
+    known: dict[str, set[str]] = {"stage": set(), "rule": set()}
+    for batch in read_ledger(out):
+        for key, names in known.items():
+            names.update(batch.column(key).unique().to_pylist())
+    manifest = read_manifest(out)
+    stages = [str(stage["stage"]) for stage in manifest.stages] if manifest else []
+    for key, more in (("stage", stages), ("rule", [])):
+        asked, there = getattr(given, key), sorted({*known[key], *more})
+        if asked and asked not in there:
+            near = did_you_mean(asked, there)
+            return f"--{key}: nothing was removed by a {key} {asked!r}{near}; there are: {', '.join(there) or 'none'}"
+    return f"nothing in the ledger of {out.url} matches; `tokenmill inspect {given.run_folder}` lists what is there"
 
 
 def _rows(out: Any, given: argparse.Namespace) -> Any:
@@ -74,7 +89,7 @@ def _overview(out: Any) -> int:
         for (stage, rule, kind), n in sorted(counts.items(), key=lambda c: (c[0][0], -c[1]))
     ]
     print(table(["stage", "rule", "kind", "removed"], rows, left=(0, 1, 2)))
-    print("\n--stage S --rule R shows the documents, with what was measured and the threshold.")
+    print("\n--stage S --rule R shows the documents, with what was measured.")
     return 0
 
 
@@ -89,6 +104,6 @@ def _shown(row: dict[str, Any], out: Any) -> str:
     text = textwrap.shorten(" ".join((row["text"] or "").split()), 240, placeholder=" …")
     lines = [head, f"  {where}"]
     if row["detail"]:
-        url = partner_url(out, row["partner"]) if row["partner"] else None
+        url = partner_url(out, row["stage"], row["partner"]) if row["partner"] else None
         lines.append(f"  {row['detail']}" + (f" <{url}>" if url else ""))
     return "\n".join([*lines, f"  | {text}" if text else "  | (no text)", ""])

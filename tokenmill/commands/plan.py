@@ -24,6 +24,7 @@ from planner.report import way_back as report_way_back
 from planner.report.quantity import Answer
 from tokenmill.plan_files import read_object, with_config
 from tokenmill.plan_measure import MeasureOptions, measure
+from tokenmill.terminal import lines
 
 SUB_QUESTIONS = {
     "fit": "does it fit: memory per GPU by term, the largest model and micro-batch, the smallest change that makes it fit",
@@ -124,7 +125,7 @@ def _answer(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(plan.as_dict(), indent=1))
     else:
-        print("\n".join(plan.summary_lines() if given.brief else plan.lines(given.explain)))
+        print(lines("\n".join(plan.summary_lines() if given.brief else plan.lines(given.explain))))
     return 0
 
 
@@ -166,7 +167,7 @@ def _print(given: argparse.Namespace, answer: Answer) -> int:
             out["explain"] = answer.explanations()
         print(json.dumps(out, indent=1))
     else:
-        print("\n".join(answer.headline if given.brief else answer.lines(given.explain)))
+        print(lines("\n".join(answer.headline if given.brief else answer.lines(given.explain))))
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from tokenmill.report.funnel import table
+from tokenmill.terminal import visible
 
 RATE = 0.1
 """The share that DCLM keeps."""
@@ -86,7 +87,7 @@ def _train(given: argparse.Namespace) -> int:
     for ending, text in ((".json", json.dumps(card, indent=1, ensure_ascii=False) + "\n"), (".md", card_text(card))):
         pathlib.Path(f"{out}{ending}").write_text(text, encoding="utf-8")
     if given.json:
-        print(json.dumps(card, indent=1, ensure_ascii=False))
+        print(json.dumps(card, indent=1))
     else:
         print(_told(card, given.out))
     return 0
@@ -121,7 +122,7 @@ def _told(card: dict[str, Any], out: str) -> str:
         for row in card["keep_rates"]
     ]
     threshold = card["threshold"]
-    words = {side: ", ".join(f["text"] for f in card["features"] if (f["part"] > 0) == (side == "good"))
+    words = {side: ", ".join(visible(f["text"]) for f in card["features"] if (f["part"] > 0) == (side == "good"))
              for side in ("good", "bad")}  # fmt: skip
     return "\n".join(
         [

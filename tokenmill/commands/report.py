@@ -6,12 +6,13 @@ import argparse
 import json
 from typing import Any
 
-from pipeline.run.accounts import need_finished
+from pipeline.run.accounts import need_finished, read_published
 from pipeline.run.folder import local_folder, read_unfinished
 from pipeline.run.publish import replace_file
 from tokenmill.products import results_of, shown
 from tokenmill.report.funnel import funnel_text, tokens_text
 from tokenmill.report.page import page_of
+from tokenmill.terminal import lines
 
 
 def add_parser(commands: Any) -> None:
@@ -29,8 +30,8 @@ def run(given: argparse.Namespace) -> int:
     unfinished = read_unfinished(out)
     if given.json:
         parts = {"summary": summary, "unfinished": unfinished is not None}
-        names = ("token_budget", "plan")
-        parts.update({name: out.get_json(f"{name}.json") for name in names if out.exists(f"{name}.json")})
+        found = {name: read_published(out, f"{name}.json") for name in ("token_budget", "plan")}
+        parts.update({name: value for name, value in found.items() if value is not None})
         print(json.dumps(parts, indent=1))
         return 0
     results = results_of(out)
@@ -43,6 +44,6 @@ def run(given: argparse.Namespace) -> int:
     if results.budget is not None:
         print(f"\n{tokens_text(results.budget)}")
     if results.plan_lines:
-        print("\n" + "\n".join(results.plan_lines))
+        print("\n" + lines("\n".join(results.plan_lines)))
     print(f"\nreport   {shown(out)}/report.html")
     return 0

@@ -7,25 +7,28 @@ import json
 import os
 import pathlib
 import shutil
+import sys
 from collections import Counter
 from typing import Any
 
 from pipeline.errors import UserError
 from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
-from pipeline.recipe import load_recipe
+from pipeline.recipe import Recipe, load_recipe
+from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
 from pipeline.run.inputs import sizes_of
-from pipeline.run.plan import RunPlan, formats, loads_of, preload_of
+from pipeline.run.plan import RunPlan, check_place, formats, loads_of, preload_of
 from pipeline.run.publish import Finished
 from pipeline.storage import Folder, reach
 from tokenmill.places import executors
-from tokenmill.products import add_products, beside, results_of
-from tokenmill.progress import RunProgress
-from tokenmill.report.funnel import funnel_text, table, tokens_text
+from tokenmill.products import Results, add_products, beside, results_of
+from tokenmill.progress import RunLog, RunProgress
+from tokenmill.report.funnel import funnel_text, tokens_text
 from tokenmill.tables import assemble
+from tokenmill.terminal import lines, table, visible
 from tokenmill.token_shards import write_tokens
 
 # Parquet written per byte of input as stored: measured over the shards of all passes on real pages in
@@ -49,6 +52,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--retry-failed", action="store_true", help="try documents again that failed in this run before"
     )
+    parser.add_argument("--limit", metavar="N", help="a try-out: only the first N documents (input.limit)")
+    parser.add_argument("--sample", metavar="SHARE", help="a try-out: only this share of the documents (input.sample)")
+    told = parser.add_mutually_exclusive_group()
+    told.add_argument("--quiet", "-q", action="store_true", help="show no progress, and no tables at the end")
+    told.add_argument(
+        "--verbose", "-v", action="store_true", help="show each shard that is done, and the slowest stage"
+    )
+    parser.add_argument("--log", metavar="FILE", help="lines with times go there (default: run.log in the run folder)")
     parser.add_argument("--dry-run", action="store_true", help="check everything and show what would be done")
     parser.add_argument("--json", action="store_true", help="print the summary (or the plan of a dry run) as JSON")
     parser.set_defaults(run=run)
@@ -58,44 +69,83 @@ def run(given: argparse.Namespace) -> int:
     """Check the recipe, and carry it out unless this is a dry run."""
     if given.workers is not None and given.workers < 1:
         raise UserError(f"--workers must be at least 1; got {given.workers}")
-    recipe = load_recipe(given.recipe, given.set)
+    recipe = load_recipe(given.recipe, [*given.set, *_tryout(given)])
+    with located(recipe.file, recipe.overridden):
+        return _run(given, recipe)
+
+
+def _tryout(given: argparse.Namespace) -> list[str]:
+    """Return the changes to the recipe that ``--limit`` and ``--sample`` are, held against what these may be."""
+    changes = []
+    for key, kind, wanted in (("limit", int, "a whole number from 1 on"), ("sample", float, "a share from 0 to 1")):
+        text = getattr(given, key)
+        if text is None:
+            continue
+        try:
+            number = kind(text.replace("_", "").replace(",", ""))
+        except ValueError:
+            raise UserError(f"--{key} must be {wanted}; got {text!r}") from None
+        if not number > 0 or (key == "sample" and number > 1):
+            raise UserError(f"--{key} must be {wanted}; got {text}")
+        changes.append(f"input.{key}={number}")
+    return changes
+
+
+def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
     reach(out.url)
     if given.executor == "local" and not given.dry_run and not _began(out):  # else what there is to do is seen first
         start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
-        finished = None if given.dry_run else _carry_out(given, plan, out, executor_of(plan, out))
+        check_place(plan.recipe, out)
+        finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
     if finished is None:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
     write_tokens(recipe, out, given.workers or os.cpu_count() or 1)
-    summary, results = finished.summary.as_dict(), results_of(out)
+    summary = finished.summary.as_dict()
     if given.json:
         print(json.dumps(summary, indent=1))
-        return 0
-    print(f"\n{recipe.name}: documents\n\n{funnel_text(summary)}")
+    elif not given.quiet:
+        _tell(recipe.name, summary, results_of(out))
+    for what, why in finished.summary.faults.items():
+        print(visible(f"tokenmill: {what}: {why}"), file=sys.stderr)
+    return 2 if finished.summary.faults else 0
+
+
+def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
+    print(f"\n{name}: documents\n\n{funnel_text(summary)}")
     if results.budget is not None:
         print(f"\ntokens\n\n{tokens_text(results.budget)}")
     if results.plan_lines:
-        print("\nplan\n\n" + "\n".join(results.plan_lines))
+        print("\nplan\n\n" + lines("\n".join(results.plan_lines)))
     print("\nfiles\n\n" + table(["what", "where"], [[what, where] for what, where in results.files], left=(0, 1)))
-    return 0
 
 
 def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
-    return execute(
-        plan,
-        out,
-        workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
-        progress=RunProgress(),
-        finish=add_products,
-        beside=beside(plan),
-        retry_failed=given.retry_failed,
-        asked=given.out is not None,
-        executor=executor,
+    progress = RunProgress(
+        say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
+        log=RunLog(pathlib.Path(given.log) if given.log else out.path("run.log")),
     )
+    try:
+        finished = execute(
+            plan,
+            out,
+            workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
+            progress=progress,
+            finish=add_products,
+            beside=beside(plan),
+            retry_failed=given.retry_failed,
+            asked=given.out is not None,
+            executor=executor,
+        )
+    except BaseException as error:
+        progress.failed(error)
+        raise
+    progress.finished(finished)
+    return finished
 
 
 def _began(out: Folder) -> bool:
@@ -156,7 +206,8 @@ def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
         "columns": {field.name: str(field.type) for field in plan.passes[0].schema_in},
         "columns_out": {field.name: str(field.type) for field in plan.passes[-1].schema_out},
         "passes": _forecast(plan, out),
-        "notes": plan.notes,
+        "tryout": str(plan.recipe.tryout),
+        "notes": [*plan.recipe.notes, *plan.notes],
         "output_bytes_estimated": estimate,
         "disk_free_bytes": shutil.disk_usage(place).free if place is not None else None,
     }
@@ -165,7 +216,7 @@ def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
 def dry_text(described: dict[str, Any]) -> str:
     """Return a dry run's findings for a person."""
     inputs = ", ".join(f"{number} {kind}" for kind, number in sorted(described["inputs"].items()))
-    lines = [
+    text = [
         f"{described['name']}: nothing is wrong as far as can be told without reading documents",
         "",
         f"input    {described['input_files']} files ({inputs}), {described['input_bytes'] / 1e6:,.1f} MB, "
@@ -174,13 +225,17 @@ def dry_text(described: dict[str, Any]) -> str:
         f"output   about {described['output_bytes_estimated'] / 1e6:,.1f} MB over all passes",
         "",
     ]
-    lines[2:2] = [f"note     {note}" for note in described["notes"]]
     free = described["disk_free_bytes"]
     if free is not None and free < described["output_bytes_estimated"]:
-        lines.insert(-1, f"WARNING  only {free / 1e6:,.1f} MB are free there")
+        text.insert(-1, f"WARNING  only {free / 1e6:,.1f} MB are free there")
+    if described["tryout"]:
+        text.insert(2, f"TRY-OUT  only {described['tryout']}")
+    text[2:2] = [f"note     {note}" for note in described["notes"]]
     rows = []
     for step in described["passes"]:
         does = [step["begins_with"], *step["stages"], *(f"observe for {label}" for label in step["observes"])]
         cost = step["cpu_seconds_last_time"]
         rows.append([str(step["pass"]), step["state"], "" if cost is None else f"{cost:.1f}", " > ".join(does)])
-    return "\n".join([*lines, table(["pass", "state", "CPU s last time", "what"], rows, left=(1, 3))])
+    return "\n".join(
+        [lines(visible("\n".join(text))), table(["pass", "state", "CPU s last time", "what"], rows, left=(1, 3))]
+    )

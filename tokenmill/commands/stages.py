@@ -7,14 +7,15 @@ import ast
 import dataclasses
 import inspect
 import json
+import sys
 import textwrap
 import typing
 from typing import Any
 
 from pipeline.corpus_stage import CorpusStage
 from pipeline.errors import UserError
-from pipeline.registry import stage_class, stage_names
-from pipeline.stage import Stage
+from pipeline.registry import refused_stages, stage_class, stage_names
+from tokenmill.terminal import lines
 
 
 def add_parser(commands: Any) -> None:
@@ -28,15 +29,30 @@ def add_parser(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print one stage, or the list of all."""
     if given.name is None:
-        described = [describe(name) for name in stage_names()]
+        described = described_stages()
         if given.json:
             print(json.dumps(described, indent=1))
         else:
-            print(listing(described))
+            print(lines(listing(described)))
         return 0
     one = describe(given.name)
-    print(json.dumps(one, indent=1) if given.json else page(one))
+    print(json.dumps(one, indent=1) if given.json else lines(page(one)))
     return 0
+
+
+def described_stages() -> list[dict[str, Any]]:
+    """Return `describe` of every stage that can be loaded, and name on standard error those that are left out."""
+    described = []
+    left_out = list(refused_stages())
+    for name in stage_names():
+        try:
+            described.append(describe(name))
+        except Exception as error:  # what a package of others declares may be anything
+            said = str(error) if isinstance(error, UserError) else f"stage {name!r}: {type(error).__name__}: {error}"
+            left_out.append(said)
+    for said in left_out:
+        print(f"left out: {said}", file=sys.stderr)
+    return described
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -47,11 +63,12 @@ def describe(name: str) -> dict[str, Any]:
         raise UserError(str(error)) from error
     hints = typing.get_type_hints(kind)
     documented = field_documents(kind)
+    documentation = ast.get_docstring(_class_of(kind)) or inspect.getdoc(kind) or ""  # python -OO drops the second
     parameters = [
         {
             "name": f.name,
             "type": _type_name(hints[f.name]),
-            "default": _default(f),
+            "default": default_of(f),
             "documentation": documented.get(f.name, ""),
         }
         for f in dataclasses.fields(kind)
@@ -59,8 +76,8 @@ def describe(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "corpus" if issubclass(kind, CorpusStage) else "map",
-        "summary": (inspect.getdoc(kind) or "").split("\n")[0],
-        "documentation": inspect.getdoc(kind) or "",
+        "summary": documentation.split("\n")[0],
+        "documentation": documentation,
         "published": kind.published,
         "needs": list(kind.needs),
         "parameters": parameters,
@@ -68,14 +85,13 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
-def field_documents(kind: type[Stage]) -> dict[str, str]:
-    """Return the text that stands below each field of a stage class and of its bases, by field name."""
+def field_documents(kind: type) -> dict[str, str]:
+    """Return the text that stands below each field of a dataclass and of its bases, by field name."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if not dataclasses.is_dataclass(base):
             continue
-        tree = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(tree, ast.ClassDef)
+        tree = _class_of(base)
         for statement, after in zip(tree.body, tree.body[1:], strict=False):
             if (
                 isinstance(statement, ast.AnnAssign)
@@ -88,11 +104,18 @@ def field_documents(kind: type[Stage]) -> dict[str, str]:
     return found
 
 
+def _class_of(kind: type) -> ast.ClassDef:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    if not isinstance(tree, ast.ClassDef):
+        raise TypeError(f"the source of {kind.__qualname__} is not that of a class")
+    return tree
+
+
 def _type_name(hint: Any) -> str:
     return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
 
 
-def _default(field: dataclasses.Field) -> str:
+def default_of(field: dataclasses.Field) -> str:
     """Return the default as a recipe would write it; empty where a value must be given."""
     if field.default is not dataclasses.MISSING:
         value = field.default

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.errors import UserError
+from tokenmill.terminal import table
 
 
 def add_parser(commands: Any) -> None:
@@ -163,11 +164,11 @@ def _count(given: argparse.Namespace) -> int:
 
 def _table(rows: list[dict[str, Any]]) -> str:
     head = ("tokenizer", "group", "name", "documents", "tokens", "bytes/token", "tokens/word", "median", "premium")
-    lines = [head]
+    cells = []
     for row in rows:
         premium, per_token, per_word = row["premium_per_character"], row["bytes_per_token"], row["tokens_per_word"]
-        lines.append(
-            (
+        cells.append(
+            [
                 row["tokenizer"],
                 row["group"],
                 row["name"],
@@ -177,12 +178,6 @@ def _table(rows: list[dict[str, Any]]) -> str:
                 "-" if per_word is None else f"{per_word:.2f}",
                 f"{row['quantiles'].get('0.5', 0):,}",
                 "-" if premium is None else f"{premium:.2f}",
-            )
+            ]
         )
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(w) if k < 3 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    )
+    return table(head, cells, left=(0, 1, 2))

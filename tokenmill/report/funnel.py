@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipeline.worker.tryout import LEFT_OUT
 from tokenizer.counting.budget import TokenBudget
+from tokenmill.terminal import lines, table
 
 RULES_SHOWN = 3
 """How many of a stage's rules a line of the funnel names."""
@@ -48,16 +50,22 @@ def funnel_text(summary: Mapping[str, Any]) -> str:
             ]
         )
     head = ["stage", "documents", "dropped", "kept", "CPU s", "dropped most by"]
-    ignored = sum(summary["ignored"].values())
+    left_out = summary["ignored"].get(LEFT_OUT, 0)
+    others = {why: n for why, n in summary["ignored"].items() if why != LEFT_OUT}
+    ignored = sum(others.values())
     balance = (
         f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {_total(summary['dropped']):,} "
         f"+ failed {summary['failed']:,}"
     )
-    lines = [table(head, rows, left=(0, 5)), "", balance]
+    text = [table(head, rows, left=(0, 5)), "", lines(balance)]
     if ignored:
-        most = sorted(summary["ignored"].items(), key=lambda item: (-item[1], item[0]))[:4]
-        lines.append(f"{ignored:,} records of the crawl are no pages: " + ", ".join(f"{n:,} {why}" for why, n in most))
-    return "\n".join(lines)
+        most = sorted(others.items(), key=lambda item: (-item[1], item[0]))[:4]
+        said = f"{ignored:,} records of the crawl are no pages: " + ", ".join(f"{n:,} {why}" for why, n in most)
+        text.append(lines(said))
+    if summary.get("tryout"):
+        more = f"; {left_out:,} records are not in the sample" if left_out else ""
+        text.insert(0, f"TRY-OUT: only {summary['tryout']}{more}\n")
+    return "\n".join(text)
 
 
 def tokens_text(budget: TokenBudget) -> str:
@@ -80,18 +88,6 @@ def tokens_text(budget: TokenBudget) -> str:
         )
     said = f"{corpus.documents:,} documents, {corpus.bytes:,} bytes, {corpus.words:,} words"
     return f"{said}\n\n{table(head, rows)}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
-    """Return `rows` below `head` in aligned columns, numbers to the right, columns `left` to the left."""
-    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
-    lines = []
-    for line in [head, ["-" * width for width in widths], *rows]:
-        cells = [
-            cell.ljust(w) if i in left else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def _rules(rules: Sequence[tuple[str, int]], before: str = "") -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
-from pipeline.run import read_ledger
+from pipeline.run.accounts import need_finished, read_ledger, read_published
 from pipeline.storage import Folder
 from tokenizer.counting.budget import BUDGET, GroupTokens, SizeCost, SizeTokens, TokenBudget
 from tokenmill.report import svg
+from tokenmill.report.escaping import escape
 from tokenmill.report.funnel import funnel_rows
 
 EXAMPLES = 3
@@ -36,10 +36,9 @@ pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid v
 
 def page_of(out: Folder, plan_lines: Sequence[str] = ()) -> str:
     """Return the page of the finished run in `out` from its own files."""
-    summary = out.get_json("summary.json")
+    summary = need_finished(out).as_dict()
     budget = TokenBudget.load(out) if out.exists(BUDGET) else None
-    unused = out.get_json("tokenizer/unused.json") if out.exists("tokenizer/unused.json") else []
-    plan = out.get_json("plan.json") if out.exists("plan.json") else {}
+    unused, plan = read_published(out, "tokenizer/unused.json") or [], read_published(out, "plan.json") or {}
     return page(summary, budget, examples_of(out), plan_lines, unused, plan.get("explain", {}))
 
 
@@ -99,7 +98,10 @@ def _head(summary: dict[str, Any], budget: TokenBudget | None) -> str:
     shown = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for value, label in figures)
     state = "every document is accounted for" if summary["balanced"] else "THE ACCOUNTS DO NOT BALANCE"
     law = f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {drops:,} + failed {summary['failed']:,}: {state}"
-    return f'<h1>{escape(summary["name"])}</h1><p class="lead">{law}</p><div class="figures">{shown}</div>'
+    said = [f"Try-out: only {summary['tryout']}."] if summary.get("tryout") else []
+    said += [f"Not made: {what}: {why}" for what, why in summary.get("faults", {}).items()]
+    warnings = "".join(f"<p><b>{escape(line)}</b></p>" for line in said)
+    return f'<h1>{escape(summary["name"])}</h1><p class="lead">{law}</p>{warnings}<div class="figures">{shown}</div>'
 
 
 def _funnel(summary: dict[str, Any]) -> str:

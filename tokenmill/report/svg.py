@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+
+from tokenmill.report.escaping import escape
 
 INK, SOFT, BAR, ACCENT = "var(--ink)", "var(--soft)", "var(--bar)", "var(--accent)"
 

@@ -92,6 +92,8 @@ class Weights:
                 row_of[text] = row
             for text in {text for text, _ in found}:
                 documents[text] += 1
+        if not lines:
+            return []
         ranked = sorted(part, key=lambda text: (part[text], text))
         for_, against = ranked[::-1][:shown], ranked[:shown]
         chosen = [t for t in for_ if part[t] > 0] + [t for t in against if part[t] < 0][::-1]

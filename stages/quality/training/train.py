@@ -20,6 +20,10 @@ from stages.quality.training.measures import AtRate, at_rates, auc, threshold_fo
 
 ENOUGH = 10
 """Documents of each label without which nothing is trained."""
+MOST_TESTED = 100_000
+"""Of the documents held out, so many are tested on: the first by hash, which is a sample like any other."""
+MOST_EXPLAINED = 2_000
+"""And of so many it is told by which words they are judged."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,13 @@ def train(examples: Examples, out: pathlib.Path, options: Options) -> tuple[dict
     Raises:
         UserError: too few documents of a label, or the model cannot be written.
     """
-    counts, held = {GOOD: 0, BAD: 0}, []
+    counts = {GOOD: 0, BAD: 0}
+    held: list[tuple[str, str]] = []
     with _lines() as (file, path):
         file.write(f"{PREFIX}{GOOD} {FOLDED}\n{PREFIX}{BAD} {FOLDED}\n" * options.min_count)
         for label, line, is_held in examples.read():
             if is_held:
-                held.append((label, line))
+                held += [(label, line)] if len(held) < MOST_TESTED else []
                 continue
             counts[label] += 1
             file.write(f"{PREFIX}{label} {line}\n")
@@ -140,7 +145,7 @@ def test(model: pathlib.Path, held: list[tuple[str, str]]) -> Tested:
     scores = np.array([_score(model, line) for _, line in held], np.float64)
     good = np.array([label == GOOD for label, _ in held], bool)
     rates = at_rates(scores, good) if len(held) else []
-    features = Weights.of(load(str(model))).deciding([line for _, line in held])
+    features = Weights.of(load(str(model))).deciding([line for _, line in held[:MOST_EXPLAINED]])
     return Tested(scores, good, auc(scores, good), rates, features)
 
 

@@ -53,14 +53,26 @@ class Found:
         ]
 
 
-def read(path, *, split=1 << 40, batch=1_000_000, skip=None, limit=LIMIT, name=None, schema=None, **file) -> Found:
+def read(
+    path,
+    *,
+    split=1 << 40,
+    batch=1_000_000,
+    skip=None,
+    limit=LIMIT,
+    name=None,
+    schema=None,
+    careful=False,
+    stop=None,
+    **file,
+) -> Found:
     """Read all splits of the file at `path`; numbers of later splits follow those of earlier ones."""
     source = InputFile(str(path), name or pathlib.Path(path).name, **file)
     schema = schema or pa.schema([*INPUT_FIELDS, *carried_fields(source)])
     found = Found()
     for piece in plan_splits(source, split):
         part: list[tuple[int, Any]] = []
-        for item in read_split(piece, ReadOptions(schema, batch, skip or {}, limit)):
+        for item in read_split(piece, ReadOptions(schema, batch, skip or {}, limit, careful=careful, stop=stop)):
             if isinstance(item, Batch):
                 assert item.data.schema == schema
                 item.data.validate(full=True)

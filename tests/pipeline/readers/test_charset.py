@@ -83,6 +83,19 @@ def test_a_damaged_character_does_not_overrule_a_declared_legacy_charset(encodin
     assert found(raw, f"text/html; charset={encoding}") == ("<p>日本語の文</p>\ufffd<p>", encoding, "header")
 
 
+@pytest.mark.parametrize("encoding", ["shift_jis", "euc-jp", "gbk", "big5", "euc-kr", "windows-1253", "iso-8859-8"])
+def test_of_a_tiny_page_the_declared_charset_is_believed_whatever_a_detector_thinks(encoding):
+    bad = b"\xff" if encoding != "windows-1253" else b"\xaa"
+    text, charset, by = found(b"<p>a" + bad + b"<b>c</b>" + bad, f"text/html; charset={encoding}")
+    assert (text, charset, by) == ("<p>a\ufffd<b>c</b>\ufffd", encoding, "header")
+
+
+def test_where_nothing_speaks_for_another_charset_declared_utf8_stays():
+    raw = b"<p>\x80 \x81 \x82 \x83</p>"
+    assert found(raw, "text/html; charset=utf-8")[1:] == ("utf-8", "header")
+    assert found(raw)[1:] == ("windows-1252", "default")
+
+
 def test_utf16_that_a_header_declares_is_believed_where_the_bytes_do_not_contradict_it():
     japanese = ("<p>日本語の文章はここにあります。漢字</p>" * 40).encode("utf-16-be")
     assert found(japanese, "text/html; charset=utf-16be")[1:] == ("utf-16be", "header")

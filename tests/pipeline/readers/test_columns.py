@@ -1,8 +1,11 @@
 """Shapes of Parquet and Arrow columns: nested texts, paragraphs, labels of any type, names that come twice."""
 
+import contextlib
 import datetime
 import decimal
+import io
 import json
+import random
 import uuid
 
 import pyarrow as pa
@@ -148,6 +151,24 @@ def test_a_damaged_record_batch_is_a_fault_and_a_cut_stream_gives_what_it_has(tm
     assert [f.rule for f in found.faults] == ["damaged_row_group"]
 
 
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_no_damage_of_an_arrow_file_leads_out_of_its_memory(tmp_path, kind):
+    """Bytes of offsets are changed as well as those of metadata: the library takes both at their word."""
+    table = pa.table({"text": [f"abc äöü {n}" for n in range(40)], "l": [[1, 2]] * 40, "s": [{"a": "x"}] * 40})
+    sink = io.BytesIO()
+    with (ipc.new_file if kind == "file" else ipc.new_stream)(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=9)
+    dice, whole = random.Random(7), sink.getvalue()
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(dice.randrange(1, 5)):
+            data[dice.randrange(8, len(data))] = dice.randrange(256)
+        (tmp_path / "a.arrow").write_bytes(data[: dice.choice([len(data), dice.randrange(8, len(data))])])
+        with contextlib.suppress(InputError):
+            found = read(tmp_path / "a.arrow")
+            assert len(found.rows) <= 40
+
+
 @pytest.mark.parametrize(
     ("columns", "named"),
     [
@@ -163,3 +184,15 @@ def test_the_likely_column_is_proposed(tmp_path, columns, named):
         carried_fields(InputFile(str(path), "a.parquet"))
     assert named in str(error.value)
     assert json.dumps(sorted(columns)[0])[1:-1] in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_a_record_batch_that_killed_a_worker_is_passed_over_and_the_others_are_read(tmp_path, kind):
+    table = pa.table({"text": [f"text {n}" for n in range(12)]})
+    with (ipc.new_file if kind == "file" else ipc.new_stream)(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=4)
+    found = read(tmp_path / "a.arrow", careful=True, skip={4: ("memory", "2 GB")})
+    assert [(f.number, f.rule) for f in found.faults] == [(4, "memory")]
+    assert [row["text"] for row in found.rows] == [
+        f"text {n}" for n in ([*range(4), *range(8, 12)] if kind == "file" else range(4))
+    ]

@@ -70,10 +70,11 @@ def test_a_bomb_comes_in_pieces(kind, pack):
 
 
 def test_magic_is_found_across_the_blocks_that_are_read():
-    data = bytes((1 << 20) - 1) + b"\x1f\x8b\x08" + bytes(10)
-    assert find_magic(io.BytesIO(data), b"\x1f\x8b\x08", 0) == (1 << 20) - 1
-    assert find_magic(io.BytesIO(data), b"\x1f\x8b\x08", 0, (1 << 20) - 1) is None
-    assert find_magic(io.BytesIO(data), b"\x1f\x8b\x08", 1 << 20) is None
+    at = (1 << 20) - 1
+    data = bytes(at) + b"\x1f\x8b\x08" + bytes(10) + b"\x1f\x8b\x08"
+    assert list(find_magic(io.BytesIO(data), b"\x1f\x8b\x08", 0)) == [at, at + 13]
+    assert list(find_magic(io.BytesIO(data), b"\x1f\x8b\x08", 0, at)) == []
+    assert list(find_magic(io.BytesIO(data), b"\x1f\x8b\x08", 1 << 20)) == [at + 13]
 
 
 def test_the_first_bytes_are_what_there_is_of_them():

@@ -103,3 +103,11 @@ def test_what_cannot_be_entered_in_the_middle_is_one_split(tmp_path):
     assert len(plan_splits(file(whole), 100)) == 1
     packed = write_jsonl(tmp_path / "a.jsonl.gz", [{"text": str(n)} for n in range(1000)])
     assert len(plan_splits(file(packed), 100)) == 1
+
+
+def test_a_warc_whose_start_looks_like_utf_16_is_read_as_bytes(tmp_path):
+    path = tmp_path / "a.warc"
+    path.write_bytes("damage in two bytes a letter ".encode("utf-16-le") * 20 + b"\r\n" + response(1))
+    found = read(path)
+    assert [row["raw"] for row in found.rows] == [page(1)]
+    assert [fault.rule for fault in found.faults] == ["damaged_region"]

@@ -51,6 +51,76 @@ def test_the_first_of_two_equal_headers_counts():
     assert parse_response(b"HTTP/1.1 200 OK\r\nA: 1\r\nA: 2\r\n\r\n").headers == {"a": "1"}
 
 
+FINAL = b"http/1.1 200\nContent-Type: text/html;\r\n charset=utf-8\r\n\r\nbody"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n" * 3,
+        b"HTTP/1.0 200 Connection established\r\nProxy-Agent: gate\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.0 200 Tunnel established\n\nHTTP/1.1 100\r\n\r\n\r\n",
+    ],
+)
+def test_the_answer_behind_interim_and_proxy_answers_is_the_one_that_counts(before):
+    response = parse_response(before + FINAL)
+    assert response == Response(200, {"content-type": "text/html; charset=utf-8"}, b"body")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nno answer",
+        b"HTTP/1.1 103 Early Hints\r\nLink: a",
+    ],
+)
+def test_an_interim_answer_alone_is_what_it_is(payload):
+    assert parse_response(payload).status in (100, 103)
+
+
+def test_a_page_about_http_is_a_body_not_a_second_answer():
+    body = b"HTTP/1.1 404 Not Found\r\n\r\nis what a server says"
+    response = parse_response(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + body)
+    assert (response.status, response.body) == (200, body)
+
+
+def test_interim_answers_without_end_are_given_up():
+    assert parse_response(b"HTTP/1.1 100 Continue\r\n\r\n" * 50_000).status == 100
+
+
+@pytest.mark.parametrize("line", ["http/1.1 404 Not Found", "Http/1.0 404", "HTTP/1.1 404 ", "\r\nHTTP/1.1 404 x"])
+def test_a_status_line_counts_however_it_is_written(line):
+    assert parse_response(f"{line}\r\n\r\n".encode()).status == 404
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "GZIP,chunked;q=1", "x-gzip , chunked"])
+def test_transfer_codings_are_undone_last_first(coding):
+    assert decoded(chunked(gzip.compress(BODY)), transfer_encoding=coding) == BODY
+
+
+def test_codings_in_repeated_headers_are_one_list():
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nX: y\r\ntransfer-encoding:\r\n chunked\r\n\r\n"
+    response = parse_response(head + chunked(gzip.compress(BODY)))
+    assert decode_body(response, LIMIT) == (BODY, False)
+
+
+def test_a_transfer_coding_that_a_crawler_has_undone_is_no_matter():
+    assert decoded(BODY, transfer_encoding="gzip, chunked") == BODY
+
+
+def test_encodings_without_end_are_refused():
+    with pytest.raises(BadCoding, match="1000 encodings"):
+        decoded(BODY, content_encoding=",".join(["gzip"] * 1000))
+
+
+def test_gzip_members_without_end_are_refused():
+    with pytest.raises(BadCoding, match="members"):
+        decoded(gzip.compress(b"") * 150_000, content_encoding="gzip")
+
+
 def test_chunks_are_joined():
     assert dechunk(chunked(BODY)) == BODY
 

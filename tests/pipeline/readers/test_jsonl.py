@@ -182,3 +182,10 @@ def test_a_skipped_line_is_failed_by_its_cause(tmp_path):
                     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)))  # fmt: skip
 def test_canonical_json_holds_the_same_value(value):
     assert json.loads(canonical_json(value)) == value
+
+
+@pytest.mark.parametrize("line", [b"\n", b" \t\r\n"])
+def test_blank_lines_in_any_number_move_offsets_and_cost_nothing(tmp_path, line):
+    path = write_jsonl(tmp_path / "a.jsonl.gz", [b'{"text": "a"}', line * 3_000_000, b'{"text": "b"}'])
+    first, second = read(path).rows
+    assert (first["offset"], second["offset"]) == (0, 14 + 3_000_000 * len(line) + 1)

@@ -2,6 +2,7 @@
 
 import bz2
 import codecs
+import contextlib
 import gzip
 import io
 import json
@@ -209,7 +210,7 @@ def test_texts_that_are_null_or_come_later_are_no_wrong_column(tmp_path):
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
 def test_a_table_without_the_column_is_said_with_the_columns(tmp_path, name):
     (tmp_path / name).write_text("id,body\n1,words\n".replace(",", "," if name == "a.csv" else "\t"))
-    with pytest.raises(InputError, match=r'no key .text.; there are id, body: .*text = "body"'):
+    with pytest.raises(InputError, match=r'first row has no column .text.; there are id, body: .*text = "body"'):
         check(tmp_path / name)
 
 
@@ -409,6 +410,25 @@ def test_a_bomb_of_xz_is_not_unpacked_to_its_end(tmp_path):
     (tmp_path / "a.jsonl.xz").write_bytes(lzma.compress(b'{"text": "a"}\n' + bytes(50_000_000) + b'\n{"text": "b"}\n'))
     found = read(tmp_path / "a.jsonl.xz", limit=1_000_000)
     assert (texts(found), [f.rule for f in found.faults]) == (["a", "b"], ["record_too_large"])
+
+
+PIECES = st.sampled_from([b'{"text": "a"}', b'{"id": 1, "text": "', b'"', b"\n", b"\r\n", b"[", b"]", b"{", b"}", b",", b"\t", b"\\",
+                          b"id,text\n", b"\xef\xbb\xbf", b"\xff\xfe", b"\0", b"caf\xe9", "äöü".encode(), b"1e999", b"null"])  # fmt: skip
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(PIECES | st.binary(max_size=4), max_size=25), st.sampled_from(["jsonl", "json", "csv", "tsv", "txt", "html"]),
+       st.sampled_from([None, "utf-16", "utf-32-be"]), st.sampled_from(["", "bz2", "xz"]))  # fmt: skip
+def test_no_bytes_make_a_reader_fail(tmp_path_factory, pieces, ending, codec, packed):
+    data = b"".join(pieces)
+    data = data if codec is None else data.decode("latin-1").encode(codec)
+    data = {"": bytes, "bz2": bz2.compress, "xz": lzma.compress}[packed](data)
+    path = tmp_path_factory.mktemp("any") / f"a.{ending}"
+    path.write_bytes(data)
+    with contextlib.suppress(InputError):
+        check(path)
+    with contextlib.suppress(InputError):
+        read(path, limit=50)
 
 
 def test_the_scan_for_values_takes_pieces_of_any_size():

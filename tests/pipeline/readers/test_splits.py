@@ -97,3 +97,16 @@ def test_split_boundaries_on_record_starts_lose_and_repeat_nothing(tmp_path):
     lines = write_jsonl(tmp_path / "a.jsonl", [{"text": "abc"}] * 10)
     for split in range(1, 30):
         assert len(read(lines, split=split).rows) == 10
+
+
+@pytest.mark.parametrize("name", ["a.warc.gz", "a.jsonl"])
+def test_reading_ends_where_it_kills_the_reader_twice_and_says_so(tmp_path, name):
+    if name == "a.jsonl":
+        path = write_jsonl(tmp_path / name, [{"text": f"text {n}"} for n in range(6)])
+    else:
+        path = write_warc(tmp_path / name, [response(n) for n in range(6)])
+    found = read(path, skip={2: ("cpu_time", "over 30 s of CPU time")}, stop=2)
+    assert found.numbers == [0, 1, 2]
+    (fault,) = found.faults
+    assert fault.rule == "cpu_time"
+    assert "not read" in fault.detail

@@ -4,6 +4,7 @@ import pytest
 from fastwarc.stream_io import Lz4Writer
 
 from pipeline.guard import Board, guard
+from pipeline.readers.warc import WarcReader
 from tests.pipeline.readers.made import http, page, read, response, warc_record, write_warc
 
 
@@ -249,15 +250,18 @@ def test_a_skipped_document_is_failed_by_its_cause_and_the_others_keep_their_num
     assert again.ignored == first.ignored
 
 
-def test_the_guard_names_the_record_that_is_read(tmp_path, monkeypatch):
+def test_the_guard_names_the_record_that_is_read_and_then_the_next(tmp_path, monkeypatch):
     path = write_warc(tmp_path / "a.warc", [response(n) for n in range(3)])
-    board = Board(1)
+    board, seen = Board(1), []
+    answer = WarcReader._answer
     with monkeypatch.context() as patch:
         patch.setattr(guard, "map", None)
         patch.setattr(guard, "cpu_seconds", 0.0)
+        patch.setattr(WarcReader, "_answer", lambda *given: seen.append(board.look(0)[0::2]) or answer(*given))
         guard.watch(board.fileno(), 0)
-        last = read(path).rows[-1]
-        assert board.look(0)[0::2] == (2, last["offset"])
+        rows = read(path).rows
+        assert seen == [(n, row["offset"]) for n, row in enumerate(rows)]
+        assert board.look(0)[0] == 3
 
 
 def test_batches_are_bounded_by_bytes(tmp_path):

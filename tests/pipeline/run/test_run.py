@@ -25,8 +25,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 STAGES = (Shorts(), Unique(), Shout())
 
 
-def run(folder, out, stages=STAGES, workers=2, **limits):
-    finished = execute(plan_run(recipe(folder, stages, **limits)), local_folder(out), workers=workers)
+def run(folder, out, stages=STAGES, workers=2, executor=None, **limits):
+    plan = plan_run(recipe(folder, stages, **limits))
+    finished = execute(plan, local_folder(out), workers=workers, executor=executor)
     return finished.summary.as_dict()
 
 

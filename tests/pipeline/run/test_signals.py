@@ -190,6 +190,20 @@ def test_a_missing_file_of_signals_is_made_again_with_the_same_bytes(tmp_path):
     assert digests(tmp_path / "out") == before
 
 
+def test_a_run_stopped_in_the_middle_of_a_pass_goes_on_to_the_same_bytes(tmp_path):
+    folder = corpus(tmp_path / "in", files=4)
+    run(folder, tmp_path / "calm", (Fussy(), *RULES), split_bytes=3000)
+    run(folder, tmp_path / "out", (Fussy(), *RULES), split_bytes=3000)
+    commits = sorted((tmp_path / "out").glob("01-*/tally/*.json"))
+    assert len(commits) >= 4
+    for commit in commits[1::2]:  # as if these had not been written
+        commit.unlink()
+    for file in (tmp_path / "out/signals").glob("*"):
+        file.unlink()
+    run(folder, tmp_path / "out", (Fussy(), *RULES), split_bytes=3000)
+    assert digests(tmp_path / "out") == digests(tmp_path / "calm") != {}
+
+
 def test_a_document_whose_measuring_fails_after_it_left_is_dropped_as_it_was(tmp_path):
     @dataclass(frozen=True, kw_only=True)
     class Fails(FineWeb):

@@ -1,5 +1,7 @@
 """Folders in an object store whose network fails."""
 
+import threading
+
 import pytest
 
 from pipeline.errors import InputError, StorageError
@@ -90,7 +92,20 @@ def test_what_fails_in_the_middle_of_reading_is_no_damage_of_the_content(folder,
             file.read()
 
 
-def test_an_exception_while_writing_publishes_nothing(folder):
+def test_an_upload_in_parts_outlives_a_server_that_is_away_for_seconds(folder, proxy, monkeypatch):
+    monkeypatch.setattr(objects, "REQUEST_SECONDS", 20.0)
+    monkeypatch.setattr(objects, "AWAY_SECONDS", 30.0)
+    with folder.writing("f") as file:
+        file.write(BODY * 30)
+        proxy.down = True
+        threading.Timer(3.0, setattr, (proxy, "down", False)).start()
+        file.write(BODY * 30)
+    assert folder.size("f") == 60 * len(BODY)
+
+
+def test_an_exception_while_writing_publishes_nothing(s3):
+    folder = Folder(s3)
+
     def broken():
         with folder.writing("f") as file:
             file.write(BODY * 60)  # more than one part of an upload

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.documents import Batch
-from pipeline.errors import UserError
 from pipeline.stage import StageFault
 from stages.mixing import mix
 from stages.mixing.mix import Mix, SampleByRate, fraction_of
@@ -147,7 +146,7 @@ def test_documents_without_a_source_are_called_unknown(tmp_path):
     ],
 )
 def test_sources_that_do_not_fit_the_corpus_are_named_with_those_there_are(tmp_path, stage, named):
-    with pytest.raises(UserError, match=named) as error:
+    with pytest.raises(StageFault, match=named) as error:
         run(stage, [corpus()], tmp_path)
     assert "books (" in str(error.value)
     assert "web (" in str(error.value)

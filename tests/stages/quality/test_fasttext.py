@@ -128,7 +128,7 @@ def test_every_text_has_a_score(model, grades, text):
         ({"label": "good"}, r"label: the model has no label 'good'; it has cc, hq"),
         ({"values": {"3": 1}}, r"values: the model has no label '3'"),
         ({"threshold": 3}, r"threshold: no score can be 3"),
-        ({"threshold": "much"}, r"threshold: Expected `float`"),
+        ({"threshold": "much"}, r"threshold: must be a number"),
         ({"model": "text.bin"}, r"model: text.bin is no fastText model"),
         ({"model": "cut.bin"}, r"model: cut.bin is cut off"),
         ({"model": "newer.bin"}, r"model: newer.bin is a fastText model of a newer version"),
@@ -228,6 +228,13 @@ def test_what_is_held_out_depends_on_the_text_alone_and_is_not_trained_on(tmp_pa
         kept[name] = {line: held for _, line, held in examples(tmp_path / name, good, [], 0.3).read()}
     assert 0 < sum(kept["a"].values()) < 40
     assert all(kept["a"][line] == held for line, held in kept["b"].items())
+
+
+def test_no_more_is_tested_on_than_memory_should_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "MOST_TESTED", 5)
+    counts, held = train(examples(tmp_path / "e", GOOD_TEXTS, BAD_TEXTS, 0.5), tmp_path / "m.bin", SMALL)
+    assert len(held) == 5
+    assert 20 < sum(counts.values()) < 60
 
 
 def test_too_few_documents_are_refused(tmp_path):

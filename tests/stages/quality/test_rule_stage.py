@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.documents import Batch, Document
 from pipeline.stage import Drop
+from pipeline.worker.children import Care
 from pipeline.worker.isolate import apply_stage
 from stages.quality.c4 import C4
 from stages.quality.fineweb import FineWeb
@@ -56,7 +57,8 @@ def test_the_signals_of_every_document_are_said_kept_or_not(stage):
 def test_documents_that_go_alone_have_the_signals_they_have_in_a_batch():
     batch = Batch.of([GOOD, "", "short"])
     stage = GopherQuality()
-    np.testing.assert_array_equal(apply_stage(stage, batch, careful=True).signals, stage.apply(batch).signals)
+    apart = apply_stage(stage, batch, care=Care(2_000_000_000))
+    np.testing.assert_array_equal(apart.signals, stage.apply(batch).signals)
 
 
 def test_a_document_in_another_language_than_the_stage_is_for_has_no_signals():
@@ -104,3 +106,50 @@ def test_each_rule_names_a_signal_and_a_parameter_that_changes_no_signal(stage):
     assert {rule.parameter for rule in stage.rules} - {""} <= stage.answerable
     stage.judge(Document(GOOD))
     assert pickle.loads(pickle.dumps(stage)) == stage
+
+
+ODD = {
+    "nothing": "",
+    "one character": "x",
+    "one mark": ".",
+    "a lone surrogate": "\ud800",
+    "white space": " \n\t\u3000\n",
+    "zero width spaces": "\u200b\u200b \u200b",
+    "marks": "!?—«…-#" * 40,
+    "digits": "0123456789 " * 60,
+    "digits without spaces": "7" * 3000,
+    "right to left": "השפה העברית היא שפה " * 30,
+    "combining marks": "\u0301\u0308" * 500,
+    "a letter under marks": "e" + "\u0301" * 3000,
+    "joined pictographs": "👩‍👧‍👦" * 200,
+    "flags": "🇩🇪" * 201,
+    "unspaced": "中" * 2000,
+    "stacked": "\u1000\u1039" * 500,
+}
+
+
+@pytest.mark.parametrize("unit", ["unicode", "spacy", "whitespace"])
+@pytest.mark.parametrize("name", ODD)
+def test_every_rule_has_a_number_and_a_verdict_for_odd_texts(name, unit):
+    for kind in (GopherQuality, GopherRepetition, C4, FineWeb):
+        stage = kind(words=unit)
+        values = stage.measure(Document(ODD[name]))
+        assert len(values) == len(stage.measures)
+        assert all(value != value or abs(value) < 1e9 for value in values)
+        assert stage.judge(Document(ODD[name])) is not None
+
+
+@pytest.mark.parametrize("variant", ["dolma", "dclm", "fineweb2"])
+def test_every_variant_has_a_verdict_for_odd_texts(variant):
+    for kind in (GopherQuality, GopherRepetition, FineWeb):
+        if variant in kind.defaults:
+            stage = kind(variant=variant)
+            for text in ODD.values():
+                assert len(stage.judge(Document(text, language="de")).signals) == len(stage.measures)
+
+
+@pytest.mark.parametrize("piece", ["ab cd. ", "x", "中文"])
+def test_ten_megabytes_without_a_line_break_take_seconds(piece):
+    text = (piece * (10_000_000 // len(piece.encode()) + 1))[: 10_000_000 // len(piece.encode()) * len(piece)]
+    for kind in (GopherQuality, GopherRepetition, C4, FineWeb):
+        assert kind().judge(Document(text)) is not None

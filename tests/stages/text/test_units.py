@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stages.text.units import SOLO_RANGES, fold, fold_table, room, utf8_of_text
 
-LETTERS = "aBéßſﬁİIıςΣᾳᾼǅŉｶﾞﾊﾟがは\u3099ヿゟ한ㄱㅏᄒ\u1161\u11abक\u093c\u094dক\u09c7\u09beש\u05b8ب\u064e字豈⼀一²½\u0301\u0345\u200d\ufe0f"
+LETTERS = "aBéßſﬁİIıςΣᾳᾼǅŉｶﾞﾊﾟがは\u3099ヿゟ한ㄱㅏᄒ\u1161\u11abक\u093c\u094dক\u09c7\u09beש\u05b8ب\u064e字豈⼀一²½㎏㈱№Ⓐ℃\u0301\u0345\u200d\ufe0f"
 THAI = "กำข\u0e38\u0e39\u0e48\u0e49\u0e3a"
 TEXTS = st.text(max_size=60) | st.text(LETTERS + " .,1\n'™\U0002f800", max_size=40) | st.text(THAI + " a", max_size=20)
 
@@ -47,13 +47,14 @@ def plain_rule(text: str) -> list[str]:
     pieces = []
     for character in text:
         category, parts = unicodedata.category(character), unicodedata.decomposition(character).split()
-        radical = len(parts) == 2 and parts[0] == "<compat>" and 0x4E00 <= int(parts[1], 16) <= 0x9FFF
+        letters = any(unicodedata.category(c)[0] in "LNM" for c in unicodedata.normalize("NFKD", character))
+        written_out = parts[:1] in (["<compat>"], ["<square>"], ["<circle>"]) and letters
         piece = character
         if 0x20000 <= ord(character) < 0x2F800 or 0x2FA20 <= ord(character) < 0x40000:
             pass
         elif is_passed_over(character) and character != "\u0345":
             piece = ""
-        elif (category[0] not in "LNM" and not radical) or 0x40000 <= ord(character) < 0xE0000:
+        elif (category[0] not in "LNM" and not written_out) or 0x40000 <= ord(character) < 0xE0000:
             piece = " "
         else:
             while (further := unicodedata.normalize("NFKD", piece.casefold())) != piece:
@@ -122,6 +123,8 @@ def test_case_makes_no_difference(text, change):
         ("क़लम क\u093cलम", ["क\u093cलम"] * 2),
         ("love ❤\ufe0f it", ["love", "it"]),
         ("Windows™", ["windows"]),
+        ("3㎏ №5 Ⓐ 20℃", ["3kg", "no5", "a", "20", "c"]),
+        ("㈱山 ㍿ ㌔", ["株", "山", "株", "式", "会", "社", "キ", "ロ"]),
         ("a\0b", ["a", "b"]),
         ("3.14", ["3", "14"]),
         ("", []),
@@ -130,6 +133,16 @@ def test_case_makes_no_difference(text, change):
 )
 def test_units_of(text, expected):
     assert units(text) == expected
+
+
+@pytest.mark.parametrize("form", ["NFKC", "NFKD"])
+def test_symbols_that_are_letters_in_another_form_are_those_letters(form):
+    for code in range(0x2000, 0x3400):
+        symbol = chr(code)
+        if unicodedata.decomposition(symbol).startswith(("<square>", "<circle>", "<compat>")):
+            written = unicodedata.normalize(form, symbol)
+            if len(unicodedata.normalize("NFKD", symbol)) <= 4:
+                assert units(f"a {symbol} b") == units(f"a {written} b"), symbol
 
 
 def test_voicing_and_tone_that_tell_words_apart_stay():

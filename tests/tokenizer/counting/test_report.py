@@ -54,6 +54,17 @@ def row_of(report: list[dict], size: str, group: str, name: str) -> dict:
     return next(r for r in report if (r["tokenizer"], r["group"], r["name"]) == (size, group, name))
 
 
+def test_a_cell_that_a_spreadsheet_would_take_for_a_formula_begins_with_an_apostrophe(tmp_path):
+    rows = [
+        {"source": '=HYPERLINK("http://x")', "tokens": -3},
+        {"source": "\t@SUM(1)", "tokens": 1},
+        {"source": "web-1"},
+    ]
+    write_report(rows, Folder(str(tmp_path)))
+    lines = (tmp_path / "tokens.csv").read_text().splitlines()
+    assert lines == ["source,tokens", '"\'=HYPERLINK(""http://x"")",-3', "'\\t@SUM(1),1", "web-1,"]
+
+
 def test_totals_and_ratios_are_told_for_everything(report):
     row = row_of(report, "600", "all", "all")
     assert (row["documents"], row["tokens"], row["bytes"]) == (4, 130, 500)

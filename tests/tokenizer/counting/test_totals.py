@@ -37,6 +37,7 @@ def totals_of(counted: list[Row]) -> Totals:
     return whole
 
 
+@settings(deadline=None)
 @given(rows)
 def test_totals_are_sums_and_histograms_of_each_group(counted):
     found = totals_of(counted)
@@ -87,3 +88,24 @@ def test_many_small_tables_are_added_up_a_few_times_only(monkeypatch):
         whole.add(table_of([("web", "en", number, number)]))
     assert whole.sums("all")["all"]["documents"] == 1000
     assert len(made) == 10
+
+
+def test_sources_that_an_input_invents_are_counted_in_bounded_number(monkeypatch):
+    monkeypatch.setattr(totals, "MOST_NAMES", 3)
+    size = [50, 10, 40, 30, 20]
+    table = pa.table(
+        {
+            "source": ["a", "b", "c", "d", "e"],
+            "language": ["en"] * 5,
+            "bytes": size,
+            "characters": size,
+            "words": size,
+            "tokens_8": [5, 1, 4, 3, 1],
+        }
+    )
+    found = Totals()
+    found.add(table)
+    sums = found.sums("source")
+    assert {name: amounts["bytes"] for name, amounts in sums.items()} == {"a": 50, "c": 40, "d": 30, "other": 30}
+    assert [values.tolist() for values in found.lengths("source", "other", "tokens_8")] == [[1], [2]]
+    assert found.table().num_rows > sum(map(len, sums.values()))

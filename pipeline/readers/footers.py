@@ -1,0 +1,200 @@
+"""Footers of Parquet files, read in a child process: there are damaged ones on which the library ends the process it is in.
+
+The child lives as long as it is asked something every few seconds. Workers read Parquet themselves: they are children.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pickle
+import select
+import struct
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import InputError
+from pipeline.readers.contract import InputFile
+from pipeline.storage import open_input
+
+IDLE_SECONDS = 5.0
+"""How long the child waits to be asked."""
+SECONDS = 120.0
+"""How long one footer may take, with its way from an object store."""
+_SIZE = struct.Struct(">Q")
+_SWITCHES = ("-I", "-X", "utf8")
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a Parquet file says of itself.
+
+    Attributes:
+        schema: its columns as Arrow types.
+        groups: compressed bytes of each row group.
+    """
+
+    schema: pa.Schema
+    groups: tuple[int, ...]
+
+
+def open_parquet(file: InputFile, source: Any) -> pq.ParquetFile:
+    """Return `source` opened as Parquet. Raises InputError where it is none."""
+    try:
+        return pq.ParquetFile(source, buffer_size=1 << 20, page_checksum_verification=True)
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+        raise unreadable(file, " ".join(str(error).split())[:200]) from error
+
+
+def unreadable(file: InputFile, why: str) -> InputError:
+    """Return the error that says that `file` cannot be read, and what to do."""
+    return InputError(f"{file.name} is no readable Parquet file ({why}); replace it or take it out of input.paths")
+
+
+def footer_of(file: InputFile) -> Footer:
+    """Return what Parquet file `file` says of itself. Raises InputError where it cannot be read."""
+    with _lock:
+        answer = _child.ask(file)
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def read_footer(file: InputFile) -> Footer | InputError:
+    """Return what `footer_of` returns or raises, read in this process."""
+    try:
+        with open_input(file.path) as source:
+            parquet = open_parquet(file, source)
+            schema, about = parquet.schema_arrow, parquet.metadata
+            groups = []
+            for number in range(about.num_row_groups):
+                group = about.row_group(number)
+                columns = [group.column(index) for index in range(group.num_columns)]
+                groups.append(sum(column.total_compressed_size + 0 * len(column.encodings) for column in columns))
+            return Footer(schema, tuple(groups))
+    except InputError as error:
+        return error
+    except Exception as error:  # whatever the library makes of a damaged footer
+        return unreadable(file, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+
+
+class _Child:
+    """The process that reads footers, started when it is needed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._last: tuple[Any, Footer] | None = None
+
+    def ask(self, file: InputFile) -> Footer | InputError:
+        """Return what the child answers for `file`, or what its death says of it."""
+        key = _state(file)
+        if key is not None and self._last is not None and self._last[0] == key:
+            return self._last[1]
+        for _ in range(2):
+            answer = self._asked(file)
+            if answer is not None:
+                break
+        else:
+            answer = unreadable(file, "the process that reads footers cannot be started")
+        if isinstance(answer, Footer) and key is not None:
+            self._last = key, answer
+        return answer
+
+    def _asked(self, file: InputFile) -> Footer | InputError | None:
+        """Return the answer for `file`; None where the child was gone before it took the question."""
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(OSError):
+            _send(process.stdin, file)
+        if not select.select([process.stdout], [], [], SECONDS)[0]:
+            self.end()
+            return unreadable(file, f"its footer takes more than {SECONDS:g} s to read")
+        answer = _receive(process.stdout)
+        if answer is not None:
+            return answer  # type: ignore[no-any-return]
+        code = self.end()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return None if code == 0 else unreadable(file, f"its footer ends the process that reads it: {how}")
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.end()
+            command = [sys.executable, *_SWITCHES, "-c", "from pipeline.readers.footers import serve; serve()"]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            )
+        return self._process
+
+    def end(self) -> int:
+        """End the child, and return how it ended."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        try:
+            return process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def _state(file: InputFile) -> tuple[str, int, int] | None:
+    """Return what tells whether a file on this machine is the one that was read."""
+    try:
+        about = os.stat(file.path)
+    except OSError:
+        return None
+    return file.path, about.st_size, about.st_mtime_ns
+
+
+def _send(pipe: IO[bytes], value: Any) -> None:
+    data = pickle.dumps(value)
+    view = memoryview(_SIZE.pack(len(data)) + data)
+    while view:
+        view = view[pipe.write(view) :]
+
+
+def _receive(pipe: IO[bytes]) -> Any:
+    """Return what was sent, None at the end."""
+    head = _exactly(pipe, _SIZE.size)
+    data = _exactly(pipe, _SIZE.unpack(head)[0]) if head is not None else None
+    return None if data is None else pickle.loads(data)
+
+
+def _exactly(pipe: IO[bytes], count: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < count:
+        piece = pipe.read(count - len(data))
+        if not piece:
+            return None
+        data += piece
+    return bytes(data)
+
+
+def serve() -> None:
+    """Answer for one file after the other, until nobody asks any more."""
+    requests, answers = os.fdopen(os.dup(0), "rb", buffering=0), os.fdopen(os.dup(1), "wb", buffering=0)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(null, stream)
+    while select.select([requests], [], [], IDLE_SECONDS)[0]:
+        file = _receive(requests)
+        if file is None:
+            return
+        _send(answers, read_footer(file))
+
+
+_child = _Child()
+_lock = threading.Lock()
+atexit.register(_child.end)
