@@ -29,6 +29,7 @@ from tokenmill.progress import RunLog, RunProgress
 from tokenmill.report.funnel import funnel_text, tokens_text
 from tokenmill.tables import assemble
 from tokenmill.terminal import lines, table, visible
+from tokenmill.token_shards import write_tokens
 
 # Parquet written per byte of input as stored: measured over the shards of all passes on real pages in
 # WARC.gz (text is a sixth of the stored page after compression) and on text.
@@ -103,6 +104,7 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
+    write_tokens(recipe, out, given.workers or os.cpu_count() or 1)
     summary = finished.summary.as_dict()
     if given.json:
         print(json.dumps(summary, indent=1))
