@@ -127,7 +127,7 @@ def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
 def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
     progress = RunProgress(
         say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
-        log=RunLog(pathlib.Path(given.log) if given.log else out.path("run.log")),
+        log=RunLog(pathlib.Path(given.log)) if given.log else RunLog(out.path("run.log"), waits=True),
     )
     try:
         finished = execute(
