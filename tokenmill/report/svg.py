@@ -196,10 +196,11 @@ def histogram(
             f'<path d="{path(dropped, max(1.0, step - 1))}" fill="{ACCENT}" stroke="{INK}" stroke-width=".5"/>'
         )
     end = -math.inf
-    for tick in range(5):
-        said = _tick(edges[round(tick * number / 4)])
-        anchor = "start" if tick == 0 else "end" if tick == 4 else "middle"
-        x, wide = left + space * tick / 4, text_width(said)
+    ticks = [edges[round(tick * number / 4)] for tick in range(5)] if grows else round_ticks(edges[0], edges[-1])
+    for value in ticks:
+        said, x = _tick(value), across(value)
+        wide = text_width(said)
+        anchor = "start" if x - wide / 2 < 0 else "end" if x + wide / 2 > width else "middle"
         start = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * wide
         if start > end + 4:
             parts.append(_text(x, height - 8, said, anchor))
