@@ -6,6 +6,7 @@ for this machine by name (a page elsewhere whose name is made to lead here is re
 
 from __future__ import annotations
 
+import contextlib
 import json
 import urllib.parse
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ from tokenmill.report.html import document
 from tokenmill.report.sections.plan import allocation
 
 ADDRESS, PORT = "127.0.0.1", 8310
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src 'none'; base-uri 'none'; form-action 'none'"
 """Content-Security-Policy: its own script and its own endpoint, nothing else."""
 START: dict[str, str] = {"model": "llama3-8b", "tokens": "1T", "gpu": "h100-sxm", "gpus": "256", "mfu": "0.35:0.45"}
 GUESS = "guess."
@@ -175,12 +176,16 @@ class Handler(BaseHTTPRequestHandler):
         )
 
     def _send(self, code: int, kind: str, body: bytes) -> None:
+        with contextlib.suppress(ConnectionError):  # who asked has gone: the next move of a slider was faster
+            self._reply(code, kind, body)
+
+    def _reply(self, code: int, kind: str, body: bytes) -> None:
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("Content-Security-Policy", f"{POLICY}; frame-ancestors 'none'")
         self.end_headers()
         self.wfile.write(body)
 

@@ -11,7 +11,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1c2024;--soft:#5a646e;--paper:#fff;--line:#dfe3e8;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--wash:#f3f5f8;--mark:#ffe08a}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a3adb7;--paper:#15181b;--line:#2c3238;--bar:#5b9bd8;--accent:#e8866c;--third:#78b886;--fourth:#b598d8;--wash:#1d2226;--mark:#6b5310}}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a3adb7;--paper:#15181b;--line:#2c3238;--bar:#5b9bd8;--accent:#e8866c;--third:#78b886;--fourth:#b598d8;--wash:#1d2226;--mark:#574200}}
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
 main{max-width:1080px;margin:0 auto;padding:28px 16px 80px}h1{font-size:26px;line-height:1.25;margin:0 0 6px}h2{font-size:20px;line-height:1.3;margin:48px 0 10px}
 h3{font-size:16px;margin:26px 0 6px}p.lead{color:var(--soft);margin:0 0 18px}p{margin:8px 0}
@@ -27,7 +27,7 @@ i.k{background:var(--bar)}i.d{background:repeating-linear-gradient(135deg,var(--
 i.o{background:var(--third)}i.s{background:var(--line)}i.p{background:var(--fourth)}
 details{margin:6px 0;border-bottom:1px solid var(--line);padding-bottom:6px}summary{cursor:pointer;padding:3px 0}summary b{font-weight:600}
 .example{margin:8px 0 8px 12px;font-size:13.5px;overflow-wrap:anywhere}.example i{color:var(--soft);font-style:normal}
-blockquote{margin:4px 0 0;padding-left:10px;border-left:3px solid var(--line);color:var(--soft)}mark{background:var(--mark);color:inherit}ins{color:var(--third)}del{color:var(--accent)}
+blockquote{margin:4px 0 0;padding-left:10px;border-left:3px solid var(--line);color:var(--soft)}mark{background:var(--mark);color:var(--ink)}ins{color:var(--third)}del{color:var(--accent)}
 pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid var(--line);padding:12px;border-radius:4px}.warn{border-left:4px solid var(--accent);padding:6px 12px;background:var(--wash)}
 @media print{main{max-width:none}.wide{overflow:visible}h2{break-after:avoid}figure,tr{break-inside:avoid}}
 """
