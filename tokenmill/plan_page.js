@@ -113,6 +113,8 @@ function show(found) {
     [curve.chosen[2].toFixed(3), "loss expected, nats per token (optimum " + curve.best[2].toFixed(3) + ")"],
   ];
   at("figures").replaceChildren(...figures.map(([big, small]) => { const box = element("div"); box.append(element("b", big), element("span", small)); return box; }));
+  const size = at("fields").querySelector("[data-for=parameters]");
+  if (!state.parameters && document.activeElement !== size) size.value = Math.log10(found.plan.model.total_parameters);
   at("lines").textContent = found.lines.join("\n");
   draw(curve);
   guessed(found.guess || []);
@@ -165,6 +167,8 @@ function draw(curve) {
   box.append(svg("polyline", { points: points.map((one) => `${x(one[0]).toFixed(1)},${y(one[2]).toFixed(1)}`).join(" "), fill: "none", stroke: "var(--bar)", "stroke-width": 2 }));
   for (const [name, one] of [["optimum", curve.best], ["chosen", curve.chosen]]) {
     const cx = Math.min(Math.max(x(one[0]), left), W - right);
+    const below = name === "optimum", side = cx > (W + left) / 2 ? "end" : "start";
+    box.append(svg("text", { x: cx + (side === "end" ? -8 : 8), y: Math.max(y(one[2]) + (below ? 16 : -10), 12), "text-anchor": side, fill: "var(--ink)" }, `${name} ${short(one[0])}`));
     box.append(svg("circle", { cx, cy: y(one[2]), r: name === "chosen" ? 6 : 4, fill: name === "chosen" ? "var(--accent)" : "var(--third)" }));
   }
   for (const loss of [bottomLoss, topLoss]) box.append(svg("text", { x: left - 6, y: y(loss) + 4, "text-anchor": "end", fill: "var(--soft)" }, loss.toFixed(2)));

@@ -35,10 +35,10 @@ LONGEST = 4096
 """Characters of a request, at most."""
 
 STYLE = """
-form.fields{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:12px 22px;margin:16px 0}label{display:block;font-size:13.5px;color:var(--soft)}
+form.fields{display:grid;grid-template-columns:repeat(auto-fill,minmax(155px,1fr));gap:12px 22px;margin:16px 0}label{display:block;font-size:13.5px;color:var(--soft)}
 input,select,button{font:inherit;font-size:16px;color:var(--ink);background:var(--paper);border:1px solid var(--soft);border-radius:4px;padding:5px 8px;max-width:100%}input[type=range]{width:100%;padding:0;accent-color:var(--bar)}
 label input:not([type=range]),label select{display:block;width:100%}button{cursor:pointer;background:var(--wash)}#error{min-height:1.6em;color:var(--accent);font-weight:600}.hidden{display:none}
-dl{display:grid;grid-template-columns:1fr}dl>details{padding:4px 0}summary .v{font-weight:600;float:right;padding-left:12px}pre.why{border:0;padding:4px 0 4px 16px;color:var(--soft)}#curve{touch-action:none;cursor:crosshair}
+dl{display:grid;grid-template-columns:1fr}dl>details{padding:4px 0}summary .v{font-weight:600;float:right;padding-left:12px}pre.why{border:0;padding:4px 0 4px 16px;color:var(--soft)}#figures{position:sticky;top:0;background:var(--paper);padding:8px 0;margin:8px 0;border-bottom:1px solid var(--line);z-index:1}@media (max-width:600px){#figures{gap:4px 18px}#figures b{font-size:17px}#figures span{font-size:12px}}#curve{touch-action:none;cursor:crosshair}
 """
 
 
@@ -120,7 +120,7 @@ def page(budget: Mapping[str, Any] | None) -> str:
     body = (
         "<h1>Plan a training run</h1><p class='lead'>Guess first: what is written down before the answer is what one learns from.</p>"
         '<section id="guesses"><form id="guess" class="fields"></form><p><button type="button" id="show">Show the plan</button></p></section>'
-        '<section id="plan" class="hidden"><form id="fields" class="fields"></form><p id="error" role="alert"></p><div class="figures" id="figures"></div>'
+        '<section id="plan" class="hidden"><div class="figures" id="figures"></div><p id="error" role="alert"></p><form id="fields" class="fields"></form>'
         '<h2>The same compute, spent on another size</h2><p id="point">Point at the curve; click to take that size and its tokens.</p><div id="curve"></div>'
         '<p><button type="button" id="save">Save plan.json</button> <button type="button" id="copy">Copy the link</button> <span id="copied" role="status"></span></p>'
         f'<pre id="lines"></pre><div id="guessed"></div><div id="sections"></div></section><script type="application/json" id="told">{told}</script>'

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
+from pipeline.storage import Folder
 from tokenmill.report import html
-from tokenmill.report.composition import KINDS, LENGTH_NAMES, NOT_KNOWN, Counts, count, count_urls, spread
+from tokenmill.report.composition import COLUMNS, KINDS, LENGTH_NAMES, NOT_KNOWN, Counts, count, count_urls, spread
 from tokenmill.report.run_files import RunFiles
 
 SHOWN = 12
@@ -35,6 +36,10 @@ def composition(files: RunFiles) -> str:
     mix = _mix(files)
     if not counted:
         return html.heading("What the corpus is made of is not known: no column tells") + mix if mix else ""
+    first = files.summary["passes"][0]
+    if first["read"] != first["kept"]:
+        said = "Length, year and character set before are those of the documents that came through the first pass."
+        mix = html.paragraph(said, "lead") + mix if set(counted) & {"length", "year", "charset"} else mix
     sampled = before.files < before.of or after.files < after.of
     lead = "Before: documents as they came out of the crawl, removed ones included. " + (
         f"Estimated from {before.files} of {before.of} shards and {after.files} of {after.of} files of the corpus." if sampled else "Every document is counted.")  # fmt: skip
@@ -54,39 +59,47 @@ def _before(files: RunFiles) -> Counts:
         return Counts()
     folder, shards = passes[0]
     chosen = spread(shards)
-    found = count(folder, chosen)
+    found = count(folder, chosen, [c for c in COLUMNS if c != "language"])
     found.of = len(shards)
-    _add_ledger(found, files, folder.url, chosen, "source")
-    if "language" not in found.by:
-        for later, names in passes[1:]:
-            with later.parquet(names[0]) as parquet:
-                if "language" not in parquet.schema_arrow.names:
-                    continue
-            few = spread(names)
-            found.by["language"] = count(later, few, ("language",)).by.get("language", Counter())
-            _add_ledger(found, files, later.url, few, "language")
-            break
+    for rows in _removed(folder, chosen):
+        found.add("source", rows["source"])
+        count_urls(found, rows["url"])
+    _languages(found, files, passes)
     return found
 
 
-def _add_ledger(found: Counts, files: RunFiles, url: str, shards: list[str], what: str) -> None:
-    """Add what the pass in `url` removed from `shards`: by source and domain, or by the language that the ledger names."""
-    folder = next(
-        files.out / step["folder"] for step in files.manifest.passes if (files.out / step["folder"]).url == url
-    )
+def _languages(found: Counts, files: RunFiles, passes: list[tuple[Folder, list[str]]]) -> None:
+    """Count languages as the first pass that knows them found them: from its signals, which hold removed documents too, or
+    from the documents that it left; and what the language stage itself removed, from its ledger."""
+    for folder, names in passes:
+        with folder.parquet(names[0]) as parquet:
+            if "language" not in parquet.schema_arrow.names:
+                continue
+        chosen = spread(names)
+        shards = [name.removesuffix(".parquet") for name in chosen]
+        begin = f"signals/{folder.url.rpartition('/')[2].rpartition('-')[0]}-"
+        signals = [name for name in files.published("signals") if name.startswith(begin)]
+        for name in signals:
+            with files.made.parquet(name) as parquet:
+                for batch in parquet.iter_batches(1 << 16, columns=["shard", "language"]):
+                    rows = pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("shard").is_in(shards))
+                    found.add("language", rows["language"].drop_nulls())
+        if not signals:
+            found.by["language"] = count(folder, chosen, ("language",)).by["language"]
+        for rows in _removed(folder, chosen):
+            rows = rows.filter(pl.col("stage").str.starts_with("language"))
+            found.add("language", rows["detail"].str.extract(r"^([a-z]{2,3})\b", 1))
+        return
+
+
+def _removed(folder: Folder, shards: list[str]) -> Iterator[pl.DataFrame]:
+    """Yield source, url, stage and detail of the documents that the pass in `folder` removed from `shards`."""
     there = set(folder.names("ledger"))
     for name in shards:
-        if f"ledger/{name}" not in there:
-            continue
-        with folder.parquet(f"ledger/{name}") as parquet:
-            for batch in parquet.iter_batches(8192, columns=["source", "url", "kind", "stage", "detail"]):
-                rows = pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("kind") != "span")
-                if what == "source":
-                    found.add("source", rows["source"])
-                    count_urls(found, rows["url"])
-                else:
-                    rows = rows.filter(pl.col("stage").str.starts_with("language"))
-                    found.add("language", rows["detail"].str.extract(r"^([a-z]{2,3})\b", 1))
+        if f"ledger/{name}" in there:
+            with folder.parquet(f"ledger/{name}") as parquet:
+                for batch in parquet.iter_batches(8192, columns=["source", "url", "kind", "stage", "detail"]):
+                    yield pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("kind") != "span")
 
 
 def _rows(kind: str, before: Counts, after: Counts, files: RunFiles) -> list[Kept]:
@@ -108,7 +121,7 @@ def _vanished(rows: list[Kept]) -> list[Kept]:
 def _finding(counted: dict[str, list[Kept]]) -> str:
     said = []
     for kind in ("source", "language"):
-        rows = [row for row in counted.get(kind, []) if row.before >= 1]
+        rows = [row for row in counted.get(kind, []) if row.before >= 1 and row.name != NOT_KNOWN]
         gone = [row.name for row in _vanished(rows)]
         if gone:
             said.append(
