@@ -1,6 +1,6 @@
 """Bad stretches planted among real documents: is the first suspect of the steps that read them one of what was planted?
 
-    python benchmarks/bad_batches.py [--plantings 20] [--batch 8] [--seq 512]
+    python benchmarks/bad_batches.py [--plantings 20] [--first 0] [--batch 8] [--seq 512]
 
 Texts are those of ``../shared/data`` (real web pages, crawl documents, papers, newswire), in the order of a shuffle, without
 languages. Planted in turn, at a random place: one document with a run of base64; documents of sentences of one language;
@@ -80,6 +80,7 @@ def _up_to(texts: list[str]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plantings", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first planting")
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--seq", type=int, default=512)
     options = parser.parse_args()
@@ -92,7 +93,7 @@ def main() -> None:
         train_ladder([folder / "train.parquet"], [16384], out=folder / "ladder", workers=WORKERS)
         model = open_model(str(folder / "ladder/16384"))
         facts = token_facts(bytes_of_tokens(pathlib.Path(model.path).read_bytes()))
-        for number in range(options.plantings):
+        for number in range(options.first, options.first + options.plantings):
             kind, draw = KINDS[number % len(KINDS)], random.Random(number)
             bad = planted(kind, rows, draw)
             at = draw.randrange(len(rows))

@@ -1,6 +1,6 @@
 """Whether the four rule sets with spaCy's words are datatrove's on many real documents: verdict, rule and text left.
 
-    python benchmarks/rules_parity.py [--documents N]
+    python benchmarks/rules_parity.py [--documents N] [--every K]
 
 Pages of the installation guide in nine languages, pages of trafilatura's evaluation set, quality-dclm and docs-jsonl of
 ../shared/data. Each rule set judges every document by itself, at its defaults but for the words.
@@ -35,12 +35,13 @@ PAIRS = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=5000)
+    parser.add_argument("--every", type=int, default=1, help="take each K-th document")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     texts = real_documents()
     texts += [page_text(page.html.encode(), main_content=True) for page in pages()]
     texts += list(guide_pages().values())
-    texts = [text for text in dict.fromkeys(texts) if len(text) < 100_000][: args.documents]
+    texts = [text for text in dict.fromkeys(texts) if len(text) < 100_000][:: args.every][: args.documents]
     print(f"{len(texts)} documents")
     for ours, theirs in PAIRS:
         rules, different = {}, []

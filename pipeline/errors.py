@@ -40,6 +40,10 @@ class InputError(UserError):
     """An input file that cannot be read at all: missing, not permitted, or not of the format its name says."""
 
 
+class BrokenInput(InputError):
+    """An input file of which nothing at its start can be read. Among others it ends no run: its records fail."""
+
+
 class StorageError(UserError):
     """The run folder cannot be written or read: full disk, no permission, or files changed by another program."""
 

@@ -28,7 +28,7 @@ from pipeline.storage import settings
 _NAME = re.compile(r"(?!\.{1,2}$)[\w.+-](?:[\w .+-]*[\w.+-])?")
 LEAST_MEMORY = 100_000_000
 """Bytes that a worker with the lightest of stages holds: the interpreter, numpy, Arrow."""
-TABLES = ("name", "input", "stage", "tokenizer", "report", "plan", "limits", "ledger", "output", "storage")
+TABLES = ("name", "input", "stage", "tokenizer", "report", "tokens", "plan", "limits", "ledger", "output", "storage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class Recipe:
         folder: what relative paths start from.
         inputs: the input files, in the order of the recipe, each glob sorted.
         stages: in order, with the place of each in the recipe file.
-        tables: the tables that belong to others (`tokenizer`, `report`, `plan`), as written. ``[storage]`` holds for this
+        tables: the tables that belong to others (`tokenizer`, `report`, `tokens`, `plan`), as written. ``[storage]`` holds for this
             process from when it is read: see `pipeline.storage.settings`.
         resolved: the whole recipe as a dictionary, overrides applied.
         file: where it was read from; None for one built in Python.
@@ -163,7 +163,7 @@ def build_recipe(table: Mapping[str, Any], folder: pathlib.Path, default_name: s
         limits=_options(Limits, table.get("limits", {}), "limits"),
         ledger=_options(LedgerOptions, table.get("ledger", {}), "ledger"),
         output=output,
-        tables={key: dict(table[key]) for key in ("tokenizer", "report", "plan") if key in table},
+        tables={key: dict(table[key]) for key in ("tokenizer", "report", "tokens", "plan") if key in table},
         resolved=dict(table),
         tryout=inputs.tryout,
         patterns=inputs.patterns,
@@ -279,11 +279,16 @@ def _required(f: dataclasses.Field[Any]) -> bool:
     return f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
 
 
-def _options(kind: type, table: Any, place: str) -> Any:
+def options_from(kind: type, table: Any, place: str) -> Any:
+    """Return an instance of dataclass `kind` as table `place` gives it. Raises RecipeError for keys and types it has not."""
     if not isinstance(table, dict):
         raise RecipeError(place, f"must be a table [{place}]; got {table!r}")
     known_keys(place, table, [f.name for f in dataclasses.fields(kind)])
-    options = _convert(kind, table, place)
+    return _convert(kind, table, place)
+
+
+def _options(kind: type, table: Any, place: str) -> Any:
+    options = options_from(kind, table, place)
     for key, value in dataclasses.asdict(options).items():
         if isinstance(value, (int, float)):
             _check_number(f"{place}.{key}", key, value)

@@ -25,7 +25,8 @@ paths = [
   "warc/*.warc.gz",
   { path = "parquet/*.parquet", source = "parquet" },
   { path = "odd/**/*", source = "odd" },
-  { path = "docs/*", source = "docs" },
+  { path = "docs/[cd]*", source = "docs" },
+  { path = "docs/test.*", source = "docs", columns = { text = "message" } },
 ]
 source = "web"
 [limits]

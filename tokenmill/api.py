@@ -40,6 +40,7 @@ from tokenmill.places import executors
 from tokenmill.products import add_products, beside, results_of
 from tokenmill.progress import RunProgress
 from tokenmill.tables import assemble
+from tokenmill.token_shards import write_tokens
 from tokenmill.what_if import FinishedRun
 
 AnyStage = Stage | Callable[..., Any]
@@ -182,6 +183,7 @@ def run(
             asked=out is not None,
             executor=executor_of(plan, place),
         )
+    write_tokens(loaded, place, workers or os.cpu_count() or 1)
     summary = finished.summary
     return Run(place.path() or place.url, summary, results_of(place).budget, finished.unchanged, summary.faults)
 

@@ -93,6 +93,7 @@ WHERE = (
     ("tokens per document", "token_counts/", "token_counts"),
     ("token report", "token_report/ (CSV, JSON, Parquet)", "token_report"),
     ("token budget", BUDGET, BUDGET),
+    ("token shards", "tokens/", "tokens/manifest.json"),
     ("plan", "plan.json", "plan.json"),
     ("accounts", "summary.json", "summary.json"),
     ("report", "report.html", "report.html"),

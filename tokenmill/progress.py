@@ -31,22 +31,37 @@ class RunLog:
 
     Args:
         path: None for no log.
+        waits: lines are held back until there is `work`, so that a run that finds everything done leaves no trace.
     """
 
-    def __init__(self, path: pathlib.Path | None):
+    def __init__(self, path: pathlib.Path | None, *, waits: bool = False):
         self._path = path
         self._file: TextIO | None = None
+        self._held: list[str] | None = [] if waits else None
+
+    def work(self) -> None:
+        """Something is done that was not: from here on each line is written at once."""
+        held, self._held = self._held or [], None
+        for line in held:
+            self._add(line)
 
     def write(self, line: str) -> None:
         """Add a line."""
+        now = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
+        line = f"{now} {visible(line)}\n"
+        if self._held is None:
+            self._add(line)
+        else:
+            self._held.append(line)
+
+    def _add(self, line: str) -> None:
         if self._path is None:
             return
         try:
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = open(self._path, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-            now = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
-            self._file.write(f"{now} {visible(line)}\n")
+            self._file.write(line)
         except OSError as error:
             print(f"note: no log is kept: {self._path}: {error.strerror}", file=sys.stderr)
             self._path = None
@@ -92,6 +107,8 @@ class RunProgress:
             self._live = Live(Text(self._line()), console=self._console, refresh_per_second=8, transient=True)
             self._live.start()
         what = f" of {shards:,} shards, {_bytes(size)}" if shards else ""
+        if shards > done:
+            self.log.work()
         self.log.write(f"{self._title}: begins{what}" + (f", {done:,} stand already" if done else ""))
 
     def shard(self, tally: Tally | None, size: int = 0) -> None:
@@ -140,6 +157,8 @@ class RunProgress:
         """Write down how the run ended."""
         summary = run.summary
         counts = f"read {summary.read:,}, kept {summary.kept:,}, failed {summary.failed:,}"
+        if not run.unchanged:
+            self.log.work()
         self.log.write(f"done: {counts}" + (", nothing had changed" if run.unchanged else ""))
         for what, why in summary.faults.items():
             self.log.write(f"not made: {what}: {why}")

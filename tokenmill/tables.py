@@ -21,6 +21,7 @@ from pipeline.stage import DocumentStage, Stage
 from stages.custom.function import FunctionStage, PythonStage
 from stages.language.names import complaint
 from stages.mixing.mix import Mix
+from tokenmill.token_shards import check_tokens
 
 TRAIN, COUNT = "train_tokenizers", "token_counts"
 
@@ -42,6 +43,8 @@ def _assembled(recipe: Recipe) -> RunPlan:
         raise RecipeError("report", "needs a [tokenizer] table: it reports token counts")
     check_languages(stages)
     check_mix(recipe, stages)
+    if "tokens" in recipe.tables:
+        check_tokens(recipe)
     if "plan" in recipe.tables:
         check_plan(recipe.tables["plan"], "tokenizer" in recipe.tables)
     return plan_run(dataclasses.replace(recipe, stages=tuple(stages)))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from pipeline.errors import InputError
+from pipeline.errors import BrokenInput, InputError
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.contract import Fault, InputFile, Item, ReadOptions, Split
 from pipeline.readers.json_values import parse
@@ -70,14 +70,14 @@ def check_beginning(file: InputFile, found: Beginning) -> None:
     """Refuse `file` where it begins with something else than objects.
 
     Raises:
-        InputError: says what is there instead.
+        InputError: says what is there instead; BrokenInput where that is no JSON.
     """
     if found.objects or not (found.others or found.bad):
         return
     if found.others:
         what = f"holds no objects: the first value is {type_name(found.others[0])}"
         raise InputError(f'{file.name} {what}; write each document as an object, {{"text": "…"}}, on a line of its own')
-    raise InputError(
+    raise BrokenInput(
         f"{file.name} is no JSON, as far as its first {len(found.bad)} lines show ({found.bad[0][:100]}): mend it, name it by "
         "what it is (.txt, .csv), or take it out of input.paths"
     )

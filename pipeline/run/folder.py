@@ -27,7 +27,7 @@ EDITION = 2
 MANIFEST, UNFINISHED, EARLIER = "manifest.json", "unfinished.json", "earlier"
 OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json", "tryout.json", "run.log"}
 """Files that a run stopped in its first moments may leave."""
-PUBLISHED_FOLDERS = ("data", "signals", "tokenizer", "token_counts", "token_report")
+PUBLISHED_FOLDERS = ("data", "signals", "tokenizer", "token_counts", "token_report", "tokens")
 _PASS = re.compile(r"\d\d+-[A-Za-z0-9_.-]+-[0-9a-f]{16}")
 
 

@@ -11,7 +11,7 @@ from functools import partial
 import pyarrow as pa
 
 from pipeline.documents import INPUT_FIELDS
-from pipeline.errors import InputError, RecipeError
+from pipeline.errors import BrokenInput, InputError, RecipeError
 from pipeline.executors.contract import Load
 from pipeline.paths import leads_into
 from pipeline.readers import InputFile, Split, carried_fields, detect_format, plan_splits, provides
@@ -119,14 +119,21 @@ def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Sche
     """
     carried: dict[str, tuple[pa.DataType, str]] = {}
     pages: InputFile | None = None
+    broken: list[BrokenInput] = []
     for file, fields in zip(files, of_each(files, carried_fields), strict=True):
         for field in fields:
             known, other = carried.setdefault(field.name, (field.type, file.name))
             if known != field.type:
                 carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)
-        carries = provides(file)  # of every file: a wrong column is found here
+        try:
+            carries = provides(file)  # of every file: a wrong column is found here
+        except BrokenInput as error:
+            broken.append(error)
+            continue
         if pages is None and "raw" in carries:
             pages = file
+    if broken and len(broken) == len(files):
+        raise broken[0]
     if pages is not None:
         _check_pages(pages, stages)
     ours = [f for f in INPUT_FIELDS if pages is not None or f.name not in ("raw", "content_type")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError, RecipeError
 from pipeline.visible import visible, visible_json
+from tokenmill.cli import main
 
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
 EVIL = "\x1b[31mred\x07 \u202eright to left\u2066 \x9b0m\u2028 \x00 \U000e0041"
@@ -69,9 +71,10 @@ def shown(tmp_path_factory):
     ]
     said = {}
     for command in commands:
-        ours = [sys.executable, "-m", "tokenmill", *command]
-        done = subprocess.run(ours, cwd=place, capture_output=True, timeout=120, env={**os.environ, "PYTHONUTF8": "1"})
-        said[" ".join(command)] = (done.returncode, (done.stdout + done.stderr).decode())
+        out = io.StringIO()
+        with contextlib.chdir(place), contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = main(command)
+        said[" ".join(command)] = (code, out.getvalue())
     return place, said
 
 
@@ -94,7 +97,7 @@ def test_inspect_gives_programs_what_was_there(shown):
     assert any(EVIL in (row["source"] or "") for row in rows)
 
 
-def test_a_ledger_of_no_characters_holds_nothing_of_any_text(tmp_path):
+def test_a_ledger_of_no_characters_holds_nothing_of_any_text_and_what_stages_print_is_no_result(tmp_path):
     secret = "the secret word is xyzzy"
     lines = [
         {"id": "a", "text": f"{secret}. {secret}. \n[1] {secret}"},
@@ -104,14 +107,17 @@ def test_a_ledger_of_no_characters_holds_nothing_of_any_text(tmp_path):
     body = "".join(json.dumps(line) + "\n" for line in lines) + '{"text": "' + secret + "\n"
     (tmp_path / "in.jsonl").write_text(body)
     (tmp_path / "rule.py").write_text(
-        "def rule(document):\n    if document.get('id') == 'b': raise ValueError(document.text)\n"
+        "import os\nprint('imported')\ndef rule(document):\n    print('judged')\n    os.write(1, b'written')\n"
+        "    if document.get('id') == 'b': raise ValueError(document.text)\n"
     )
     (tmp_path / "recipe.toml").write_text(
         '[input]\npaths = ["*.jsonl"]\n[limits]\nfailed_share = 1\n[ledger]\ntext_characters = 0\n'
         '[[stage]]\nuse = "python"\nfile = "rule.py"\nfunction = "rule"\n[[stage]]\nuse = "c4"\n'
     )
-    command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    assert json.loads(done.stdout)["balanced"], "what a stage prints is no result"
+    assert all(said in done.stderr for said in (b"imported", b"judged", b"written"))
     files = sorted(pathlib.Path(tmp_path / "out").glob("*/ledger/*.parquet"))
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
     assert {row["kind"] for row in rows} >= {"failed", "document"}

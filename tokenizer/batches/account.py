@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -41,6 +42,7 @@ def account_of(looker: Looker, first: int, last: int, tokenizer: bytes, number: 
     for suspect in suspects_of(looker, window, findings, number):
         row = training.sampler.parts[suspect.part].rows(np.array([suspect.document])).to_pylist()[0]
         about = {key: value for key, value in asdict(suspect).items() if key not in ("piece", "part", "document")}
+        about["value"] = about["value"] if math.isfinite(about["value"]) else None
         about["sample"] += start
         about["step"] = _step_of(training, first, last, about["sample"])
         suspects.append({**row, **about, "text": _text(window, suspect.piece, tokens)})
@@ -96,13 +98,16 @@ def lines_of(account: dict[str, Any]) -> list[str]:
         "",
         f"{'unusual':32s} {'value':>10s} {'typical':>10s}  rank among random windows",
     ]
-    shown = [finding for finding in account["findings"] if finding["rank"] <= max(10, finding["windows"] // 10)][:10]
+    compared = [finding for finding in account["findings"] if finding["windows"] and finding["typical"] is not None]
+    shown = [finding for finding in compared if finding["rank"] <= max(10, finding["windows"] // 10)][:10]
     for finding in shown:
         lines.append(
             f"{finding['name'][:32]:32s} {finding['value']:10.4g} {finding['typical']:10.4g}  {finding['rank']:,} of "
             f"{finding['windows'] + 1:,}  ({finding['meaning']})"
         )
-    if not shown:
+    if not compared:
+        lines.append("the training has no other window of this size to compare with")
+    elif not shown:
         lines.append("nothing: every value is among those of nine in ten random windows")
     lines += ["", "suspects"]
     for number, suspect in enumerate(account["suspects"][:10], 1):

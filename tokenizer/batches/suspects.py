@@ -14,7 +14,7 @@ LEAST_TOKENS = 32
 """Pieces of fewer tokens say little about themselves."""
 STRONGEST = 40.0
 """Strength of a finding from which on more of it means nothing."""
-ALONE = 3.0
+ALONE = 2.0
 """What a document weighs that stands out from the corpus by itself, for each power of ten it is rarer."""
 
 

@@ -15,6 +15,9 @@ from tokenizer.batches.pieces import Pieces
 from tokenizer.batches.samplers import ENDLESS, Sampler
 from tokenizer.batches.steps import Schedule
 
+SAMPLES_AT_ONCE = 1 << 16
+"""Samples whose documents are looked up together: a blend is followed from its start each time."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -57,12 +60,14 @@ class Training:
         read, ``tokens`` of each. Megatron and nanoGPT read one token more than a sequence, for the last label.
         """
         self.check(first, last)
-        for step in range(first, last):
-            start, end = self.samples(step, step + 1)
-            pieces = self.sampler.pieces(np.arange(start, end))
+        begins = self.schedule.bounds(first, last)
+        for start in range(int(begins[0]), int(begins[-1]), SAMPLES_AT_ONCE):
+            samples = np.arange(start, min(start + SAMPLES_AT_ONCE, int(begins[-1])))
+            pieces = self.sampler.pieces(samples)
             rows = self.rows(pieces, ("id", "url", "source")).to_pylist()
-            bounds = np.searchsorted(pieces.row, np.arange(end - start + 1))
+            bounds = np.searchsorted(pieces.row, np.arange(len(samples) + 1))
             tokens = pieces.tokens.tolist()
-            for k in range(end - start):
+            steps = first + np.searchsorted(begins, samples, side="right") - 1
+            for k, (sample, step) in enumerate(zip(samples.tolist(), steps.tolist(), strict=True)):
                 found = [{**rows[n], "tokens": tokens[n]} for n in range(bounds[k], bounds[k + 1])]
-                yield {"step": step, "sample": start + k, "documents": found}
+                yield {"step": step, "sample": sample, "documents": found}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from tokenizer.pretokens.patterns import CUSTOM
 from tokenizer.texts import Texts
 
 CACHED_PRETOKENS = 1 << 20
-"""Pretokens whose counts are kept; about 100 bytes each. When as many are met, the cache begins anew."""
+"""Pretokens whose counts are kept; about 80 bytes each. When as many are met, the cache begins anew."""
 
 
 class Counter:
@@ -31,26 +32,35 @@ class Counter:
 
     def __init__(self, ladder: Ladder, cached: int = CACHED_PRETOKENS):
         self.ladder = ladder
-        self._table = ladder.decomposition
         self._bpe = merge_index(ladder, ladder.vocab_sizes[-1])
-        sizes = len(ladder.vocab_sizes)
-        self._cache = (
-            np.zeros((1 << (2 * cached - 1).bit_length(), 4), np.uint64),
-            np.zeros(8 * cached + kernel.LONGEST_CACHED + PADDING, np.uint8),
-            np.empty((cached, sizes), np.uint32),
-            np.zeros(2, np.int64),
-        )
+        self._cached = cached
+        table = ladder.decomposition
+        columns = [np.ascontiguousarray(table[:, k : k + kernel.SIZES]) for k in range(0, table.shape[1], kernel.SIZES)]
+        self._tables = [(some, kernel.packed_rows(some)) for some in columns]
+        self._caches = [
+            (
+                np.zeros((1 << (2 * cached - 1).bit_length(), 4), np.uint64),
+                np.zeros(8 * cached + kernel.LONGEST_CACHED + PADDING, np.uint8),
+                np.zeros(2, np.int64),
+            )
+            for _ in columns
+        ]
 
     def count(self, texts: Texts | pa.Array | pa.ChunkedArray | Iterable[str | bytes | None]) -> np.ndarray:
         """Return the tokens of each text at each size: int64, shape (documents, sizes)."""
         batch = Texts.of(texts)
-        totals = np.zeros((len(batch), len(self.ladder.vocab_sizes)), np.int64)
-        pattern = self.ladder.pattern
+        found = [self._count(batch, *way) for way in zip(self._tables, self._caches, strict=True)]
+        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+
+    def _count(self, batch: Texts, tables: tuple[Any, ...], cache: tuple[Any, ...]) -> np.ndarray:
+        """Return the tokens of each text at the sizes of `tables`, a few of the ladder's."""
+        totals = np.zeros((len(batch), tables[0].shape[1]), np.int64)
+        pattern, bpe, most = self.ladder.pattern, self._bpe, self._cached
         if pattern.kind != CUSTOM:
-            kernel.count_scanned(pattern.kind, batch.data, batch.offsets, totals, self._table, self._bpe, self._cache)
+            kernel.count_scanned(pattern.kind, batch.data, batch.offsets, totals, tables, bpe, most, cache)
             return totals
         for document, (data, ends) in enumerate(custom_pretokens(batch, pattern)):
-            kernel.count_given(data, ends, totals, document, self._table, self._bpe, self._cache)
+            kernel.count_given(data, ends, totals, document, tables, bpe, most, cache)
         return totals
 
 

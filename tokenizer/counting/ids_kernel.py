@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from tokenizer.counting.count_kernel import BLOCK, LONGEST_CACHED
-from tokenizer.counting.encode_kernel import SHORT, encode_long, encode_short
+from tokenizer.counting.encode_kernel import ROOM, SHORT, encode_long, encode_short
 from tokenizer.memory import PADDING
 from tokenizer.pretokens.byte_table import LENGTH, VALUE, enter, find, place_of, seek
 from tokenizer.pretokens.scanner import scan
@@ -19,15 +19,14 @@ _COUNT = np.uint64(0xFF)
 
 
 @njit(cache=True, nogil=True)
-def _encode(data, start, length, id_of, bpe, out, at, joins):  # type: ignore[no-untyped-def]
+def _encode(data, start, length, id_of, bpe, out, at, room):  # type: ignore[no-untyped-def]
     """Write the ids of a pretoken from ``out[at]`` on; return where they end."""
-    id_of_byte, joints, byte_pairs, lengths = bpe
     if length <= SHORT:
-        number = encode_short(data, start, length, id_of_byte, joints, byte_pairs, out[at:], joins)
+        number = encode_short(data, start, length, bpe, out[at:], room)
         for k in range(at, at + number):
             out[k] = id_of[out[k]]
         return at + number
-    for token in encode_long(data, start, length, id_of_byte, joints, byte_pairs, lengths):
+    for token in encode_long(data, start, length, bpe):
         out[at] = id_of[token]
         at += 1
     return at
@@ -52,7 +51,7 @@ def _remember(data, start, length, key, key2, slot, out, at, end, most, cache): 
 
 
 @njit(cache=True, nogil=True)
-def _encode_block(data, start, ends, id_of, bpe, out, at, most, cache, joins, keys):  # type: ignore[no-untyped-def]
+def _encode_block(data, start, ends, id_of, bpe, out, at, most, cache, room, keys):  # type: ignore[no-untyped-def]
     """Write the ids of pretokens from `start` to each of `ends` from ``out[at]`` on; return where they end."""
     slots, arena, ids, _ = cache
     seek(slots, data, start, ends, len(ends), keys)
@@ -60,7 +59,7 @@ def _encode_block(data, start, ends, id_of, bpe, out, at, most, cache, joins, ke
         stop = ends[k]
         length = stop - start
         if length > LONGEST_CACHED:
-            at = _encode(data, start, length, id_of, bpe, out, at, joins)
+            at = _encode(data, start, length, id_of, bpe, out, at, room)
         else:
             key = keys[k, 0]
             key2 = keys[k, 1]
@@ -72,7 +71,7 @@ def _encode_block(data, start, ends, id_of, bpe, out, at, most, cache, joins, ke
                     out[at] = ids[begin + n]
                     at += 1
             else:
-                end = _encode(data, start, length, id_of, bpe, out, at, joins)
+                end = _encode(data, start, length, id_of, bpe, out, at, room)
                 _remember(data, start, length, key, key2, slot, out, at, end, most, cache)
                 at = end
         start = stop
@@ -88,7 +87,7 @@ def encode_scanned(kind, data, offsets, id_of, bpe, most, cache, out, bounds):  
         id_of: int32; the id of each byte and merge, by its number among them.
         most: pretokens kept in `cache`.
     """
-    joins = np.empty(SHORT, np.int32)
+    room = np.empty(ROOM, np.int32)
     keys = np.empty((BLOCK, 3), np.uint64)
     ends = np.empty(BLOCK, np.int64)
     at = np.int64(0)
@@ -98,7 +97,7 @@ def encode_scanned(kind, data, offsets, id_of, bpe, most, cache, out, bounds):  
         end = offsets[document + 1]
         while start < end:
             found, stop = scan(kind, data, start, end, ends)
-            at = _encode_block(data, start, ends[:found], id_of, bpe, out, at, most, cache, joins, keys)
+            at = _encode_block(data, start, ends[:found], id_of, bpe, out, at, most, cache, room, keys)
             start = stop
     bounds[len(offsets) - 1] = at
 
@@ -106,12 +105,12 @@ def encode_scanned(kind, data, offsets, id_of, bpe, most, cache, out, bounds):  
 @njit(cache=True, nogil=True)
 def encode_given(data, ends, id_of, bpe, most, cache, out):  # type: ignore[no-untyped-def]
     """Write the ids of pretokens whose ends are known into `out` (int32, as long as the data); return how many."""
-    joins = np.empty(SHORT, np.int32)
+    room = np.empty(ROOM, np.int32)
     keys = np.empty((BLOCK, 3), np.uint64)
     start = np.int64(0)
     at = np.int64(0)
     for first in range(0, len(ends), BLOCK):
         block = ends[first : first + BLOCK]
-        at = _encode_block(data, start, block, id_of, bpe, out, at, most, cache, joins, keys)
+        at = _encode_block(data, start, block, id_of, bpe, out, at, most, cache, room, keys)
         start = block[-1]
     return at

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pipeline.hashing import FREE
 from tokenizer.alphabet import ID_OF_BYTE
-from tokenizer.counting.encode_kernel import index_merges
+from tokenizer.counting.encode_kernel import BYTE_PAIRS, FREE, LENGTHS, index_merges
 from tokenizer.ladder.ladder import Ladder
 
 
-def merge_index(ladder: Ladder, vocab_size: int) -> tuple[np.ndarray, ...]:
+def merge_index(ladder: Ladder, vocab_size: int) -> tuple[Any, ...]:
     """Return what is looked up to encode by one size of `ladder`.
 
     Returns:
-        id of each byte; table of merges (`index_merges`); id of each pair of bytes; bytes of each token.
+        table of merges and the shift that goes with it (`index_merges`); id of each byte, of each pair of bytes, and the
+        bytes of each token in one array (`BYTE_PAIRS`, `LENGTHS`).
     """
     merges = np.ascontiguousarray(ladder.merges[: ladder.merges_at(vocab_size)])
-    joints = np.full(1 << (2 * max(1, len(merges))).bit_length(), FREE, np.int64)
-    byte_pairs = np.empty(1 << 16, np.int32)
-    index_merges(merges, joints, byte_pairs)
-    lengths = np.array([len(token) for token in ladder.tokens[: 256 + len(merges)]], np.int32)
-    return ID_OF_BYTE, joints, byte_pairs, lengths
+    lengths = [len(token) for token in ladder.tokens[: 256 + len(merges)]]
+    small = np.concatenate([ID_OF_BYTE, np.zeros(LENGTHS - BYTE_PAIRS), lengths]).astype(np.int32)
+    bits = max(2, len(merges)).bit_length()
+    while True:
+        cells, shift = np.full(2 << bits, FREE, np.int64), np.uint64(64 - bits)
+        if index_merges(merges, cells, shift, small):
+            return cells, shift, small
+        bits += 1

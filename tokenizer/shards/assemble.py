@@ -20,7 +20,7 @@ from tokenizer.shards.layout_kernel import lay_out
 from tokenizer.shards.order import Part, Run, groups_of
 
 COPY_BYTES = 8 << 20
-GROUP_TOKENS = 1 << 24
+GROUP_TOKENS = 1 << 23
 """Tokens of a shuffle that are put in order at once, about."""
 TABLE_ROWS = 1 << 16
 """Rows of a row group of a table of documents."""

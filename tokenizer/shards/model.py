@@ -70,14 +70,19 @@ def open_model(path: str) -> TokenModel:
     """
     file = _file_of(pathlib.Path(path)).resolve()
     data = file.read_bytes()
-    json_tokenizer(file)  # refuses what is no tokenizer
-    content = json.loads(data)
-    slow = ""
+    digest, slow = hashlib.sha256(data).hexdigest(), ""
     try:
-        _as_ladder(content)
+        content = json.loads(data)
+        ids = _ids(content)
+        _ladder_in(str(file), digest)
     except _Beyond as beyond:
         slow = str(beyond)
-    return TokenModel(str(file), hashlib.sha256(data).hexdigest(), max(_ids(content).values()) + 1, slow)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        json_tokenizer(file)  # says what is wrong with it
+        raise InputError(f"{file} is no tokenizer.json of a known form ({error!r})") from error
+    if slow:
+        json_tokenizer(file)
+    return TokenModel(str(file), digest, max(ids.values()) + 1, slow)
 
 
 def _file_of(place: pathlib.Path) -> pathlib.Path:
@@ -104,6 +109,12 @@ def _ids(content: dict[str, Any]) -> dict[str, int]:
 
 class _Beyond(Exception):
     """A tokenizer that the kernels do not cover, and why."""
+
+
+@lru_cache(maxsize=2)
+def _ladder_in(path: str, digest: str) -> tuple[Ladder, np.ndarray]:
+    """Return `_as_ladder` of file `path`, whose content is told by `digest`."""
+    return _as_ladder(json.loads(pathlib.Path(path).read_bytes()))
 
 
 def _as_ladder(content: dict[str, Any]) -> tuple[Ladder, np.ndarray]:
@@ -156,7 +167,7 @@ def _pattern_in(step: dict[str, Any]) -> str:
 def _encoder(model: TokenModel) -> Encode:
     if model.slow_because:
         return _by_library(model.path)
-    ladder, ids = _as_ladder(json.loads(pathlib.Path(model.path).read_bytes()))
+    ladder, ids = _ladder_in(model.path, model.digest)
     return Encoder(ladder, id_of=ids).encode
 
 

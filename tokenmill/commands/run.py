@@ -29,6 +29,7 @@ from tokenmill.progress import RunLog, RunProgress
 from tokenmill.report.funnel import funnel_text, tokens_text
 from tokenmill.tables import assemble
 from tokenmill.terminal import lines, table, visible
+from tokenmill.token_shards import write_tokens
 
 # Parquet written per byte of input as stored: measured over the shards of all passes on real pages in
 # WARC.gz (text is a sixth of the stored page after compression) and on text.
@@ -103,6 +104,7 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
+    write_tokens(recipe, out, given.workers or os.cpu_count() or 1)
     summary = finished.summary.as_dict()
     if given.json:
         print(json.dumps(summary, indent=1))
@@ -125,7 +127,7 @@ def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
 def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
     progress = RunProgress(
         say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
-        log=RunLog(pathlib.Path(given.log) if given.log else out.path("run.log")),
+        log=RunLog(pathlib.Path(given.log)) if given.log else RunLog(out.path("run.log"), waits=True),
     )
     try:
         finished = execute(

@@ -49,7 +49,8 @@ def _section(account: dict[str, Any]) -> str:
 
 def _suspect(number: int, suspect: dict[str, Any]) -> str:
     facts = [
-        f"{suspect['reason']}: {suspect['value']:.4g}", f"{suspect['tokens']:,} tokens", f"step {suspect['step']:,}",
+        suspect["reason"] + ("" if suspect["value"] is None else f": {suspect['value']:.4g}"),
+        f"{suspect['tokens']:,} tokens", f"step {suspect['step']:,}",
         f"sample {suspect['sample']:,}", f"source {suspect['source']}", f"{suspect['file']} at {suspect['offset']}",
     ]  # fmt: skip
     return (

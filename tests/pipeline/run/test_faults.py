@@ -64,7 +64,7 @@ def test_the_share_that_may_fail_holds_for_small_inputs_beyond_what_a_few_may_do
 
 def test_the_share_covers_records_that_cannot_be_read(tmp_path):
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/a.jsonl").write_text("{not json}\n" * 50)
+    (tmp_path / "in/a.jsonl").write_text('{"text": "a document"}\n' + "{not json}\n" * 50)
     with pytest.raises(UserError, match="read: bad_json"):
         run(tmp_path / "in", tmp_path / "out", (Shorts(),))
 

@@ -64,7 +64,7 @@ def test_the_log_holds_a_line_a_task_with_the_time_and_is_bounded(out, board, mo
     bounded = status.StatusBoard(Silent(), out, EDITION)
     for number in range(50):
         bounded.ended(Result(f"part-{number}", "done"))
-    bounded.close(EnvironmentFault("the disk\nis full"))
+    bounded.close(EnvironmentFault("the disk is full"))
     lines = out.get("tasks.log").decode().splitlines()
     assert len(lines) == 20
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ part-49 done, 0\.00 s of CPU", lines[-2])

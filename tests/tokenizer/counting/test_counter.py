@@ -185,3 +185,12 @@ def test_a_corpus_whose_counts_exceed_32_bits_is_counted_exactly(small):
     for k, size in enumerate(SIZES):
         used = token_usage(small, ordered(huge), size)
         assert int(used.sum()) == int(count_tokens(TEXTS, small)[:, k].sum()) * times
+
+
+def test_more_sizes_than_are_counted_at_once_and_tokens_longer_than_a_cached_pretoken_are_exact():
+    texts = ["a" * 300, "ab" * 200, *(english(seed, 80) for seed in range(6))]
+    ladder = ladder_of(texts, tuple(range(256, 366, 10)), r"\S+|\s+")
+    assert max(map(len, ladder.tokens)) > 127
+    counts = count_tokens(texts, ladder)
+    for k, size in enumerate(ladder.vocab_sizes):
+        assert counts[:, k].tolist() == [len(encode(text, ladder, size)) for text in texts]
