@@ -4,13 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test test-cluster audit check bench docs clean kernels
+.PHONY: demo test test-cluster test-pages audit check bench docs clean kernels
 
 demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore=tests/cluster
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore=tests/cluster --ignore=tests/pages
 
 # A real Ray cluster in network namespaces, and the demo in a bucket whose network fails: some minutes.
 test-cluster: $(VENV)/.ray
@@ -19,6 +19,15 @@ test-cluster: $(VENV)/.ray
 $(VENV)/.ray: $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]'
 	touch $(VENV)/.ray
+
+# Every page in Debian's Chromium, wide and narrow, light and dark: some two minutes.
+test-pages: $(VENV)/.pages
+	$(BIN)/python -m pytest -q tests/pages
+
+$(VENV)/.pages: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[pages]'
+	command -v chromium || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	touch $(VENV)/.pages
 
 # Known vulnerabilities of the run-time set, asked of the package registry; what it does not know is listed, not audited.
 audit: $(STAMP)

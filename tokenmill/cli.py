@@ -28,6 +28,7 @@ COMMANDS = (
     "analyse",
     "what-if",
     "report",
+    "compare",
     "clean",
     "stages",
     "quality",

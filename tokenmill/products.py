@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -15,7 +15,8 @@ from pipeline.run.plan import RunPlan
 from pipeline.run.publish import Finished, Publication
 from pipeline.storage import Folder
 from tokenizer.counting.budget import BUDGET, TokenBudget
-from tokenmill.report.page import examples_of, page
+from tokenmill.report.page import page
+from tokenmill.report.run_files import RunFiles, Staged
 from tokenmill.tables import COUNT, TRAIN
 
 LADDER, REPORT = "tokenizer", "report"
@@ -44,20 +45,21 @@ def add_products(finished: Finished, publication: Publication) -> None:
         budget = msgspec.structs.replace(named, recipe=finished.plan.recipe.name, tryout=finished.summary.tryout)
         publication.put_json(BUDGET, msgspec.to_builtins(budget))
     lines: list[str] = []
-    formulas: dict[str, Any] = {}
+    plan: dict[str, Any] = {}
     if "plan" in finished.plan.recipe.tables:
         try:
             made = _plan(finished, budget)
             plan = made.as_dict()
-            lines, formulas = list(made.summary_lines()), plan["explain"]
+            lines = list(made.summary_lines())
             publication.put_json("plan.json", plan)
         except Exception as error:  # whatever it is, the corpus is made and must be had
             if is_environment(error):
                 raise
             finished.summary.faults["plan"] = said_of(error)
     summary = finished.summary.as_dict()
-    html = page(summary, budget, examples_of(finished.out), lines, unused, formulas)
-    publication.put("report.html", html.encode())
+    about = replace(publication.manifest, files=publication.files)
+    made_of = RunFiles(finished.out, Staged(finished.out.url), about, summary, budget, unused, plan, lines)
+    publication.put("report.html", page(made_of).encode())
 
 
 def _plan(finished: Finished, budget: TokenBudget | None) -> Any:

@@ -14,7 +14,8 @@ from pipeline.recipe import LedgerOptions, Limits, OutputOptions, in_words
 from pipeline.recipe_inputs import InputOptions
 from pipeline.registry import stage_class, stage_names
 from planner.estimate.options import GROUPS, OPTIONS
-from tokenmill.commands.stages import default_of, field_documents
+from tokenmill.commands.stages import default_of
+from tokenmill.documentation import field_documents
 from tokenmill.recipes import recipe_names, recipe_text
 
 HEAD = """# The recipe

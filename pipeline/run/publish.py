@@ -65,10 +65,12 @@ class Publication:
     Attributes:
         files: every file by name, as it will be.
         before: what the last publication put there.
+        manifest: of this one, its files still to come.
     """
 
     out: Folder
     before: Manifest | None
+    manifest: Manifest
     files: dict[str, Published] = field(default_factory=dict)
 
     def put(self, name: str, data: bytes) -> None:
@@ -126,7 +128,7 @@ def publish(
     out, plan = finished.out, finished.plan
     before = read_manifest(out)
     manifest = _manifest(finished, state, marks, beside)
-    publication = Publication(out, before)
+    publication = Publication(out, before, manifest)
     current = {name for step in manifest.passes for name in (step["folder"], step["texts"])}
     if before is not None and before.identity == manifest.identity and all(map(publication.is_intact, before.files)):
         put_away(out, current, manifest.made)

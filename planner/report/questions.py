@@ -225,7 +225,7 @@ def _serve(p: RunEstimate) -> Answer:
         f"KV cache {plain(d64.kv_bytes_per_token / 1024)} KiB per token; 80 % of memory bandwidth reached (assumption); prefill is not in this",
     )
     table = Section("decode", "Decoding by batch size", (), Table(columns, tuple(rows)), notes)
-    return Answer("serve", (line,), (table, *_smaller(p, usd)))
+    return Answer("serving", (line,), (table, *_smaller(p, usd)))
 
 
 def _smaller(p: RunEstimate, usd: float | None) -> tuple[Section, ...]:
@@ -272,5 +272,5 @@ def _smaller(p: RunEstimate, usd: float | None) -> tuple[Section, ...]:
 
 
 QUESTIONS: dict[str, Callable[[RunEstimate], Answer]] = {
-    "fit": _fit, "time": _time, "scale": _scale, "layout": _layout, "vocab": _vocab, "serve": _serve, "checkpoint": _checkpoint,
+    "fit": _fit, "time": _time, "scale": _scale, "layout": _layout, "vocab": _vocab, "serving": _serve, "checkpoint": _checkpoint,
 }  # fmt: skip

@@ -44,10 +44,10 @@ def test_a_recipes_plan_table_is_taken_and_options_win(capsys, tmp_path):
     assert out["model"]["total_parameters"] == pytest.approx(1e9, rel=0.01)
 
 
-@pytest.mark.parametrize("question", ["fit", "time", "scale", "layout", "serve", "checkpoint"])
+@pytest.mark.parametrize("question", ["fit", "time", "scale", "layout", "serving", "checkpoint"])
 def test_a_question_is_answered_and_explained(question, capsys):
     assert main(["plan", question, *RUN, "--tokens", "1T", "--explain"]) == 0
-    assert "\n      from " in capsys.readouterr().out or question in ("layout", "serve")
+    assert "\n      from " in capsys.readouterr().out or question in ("layout", "serving")
 
 
 def test_compare_takes_two_files(capsys, tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokenmill.analyse.distributions import Analysis, Distribution, RuleShare, edges_of
 from tokenmill.report import svg
-from tokenmill.report.page import STYLE
+from tokenmill.report.html import STYLE
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content-Security-Policy of the page: its own style, nothing else."""

@@ -8,6 +8,7 @@ import os
 import sys
 import textwrap
 import tomllib
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,13 @@ SUB_QUESTIONS = {
     "scale": "compute-optimal sizes with intervals, over-training, epochs, lifetime",
     "layout": "parallel layouts: the Pareto table and what binds each",
     "vocab": "vocabulary size from the budget's measured totals",
-    "serve": "decoding speed and price by batch, and when a smaller model repays itself",
+    "serving": "decoding speed and price by batch, and when a smaller model repays itself",
     "checkpoint": "failures, best checkpoint interval, goodput",
     "guess": "asks for days, GPU-hours, memory and the optimum before it answers, and keeps both in --write PLAN.json",
     "compare": "PLAN.json MEASURED.json: which term was missed, and what to assume next",
     "measure": "run a few real training steps here (needs torch) and write measured.json",
     "validate": "our estimates against published runs and worked examples",
+    "serve": "the planner as a page on this machine, in a browser: sliders, a formula for every number, a link that holds it all",
     "list": "the models and accelerators known by name",
 }
 FLAGS = ("flash", "ema")
@@ -55,7 +57,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("question", nargs="?", metavar="QUESTION", help="one of the questions above")
     parser.add_argument("files", nargs="*", metavar="FILE", help="for compare: plan.json measured.json")
-    parser.add_argument("--budget", metavar="FILE", help="token_budget.json of a run")
+    parser.add_argument("--budget", metavar="FILE", help="token_budget.json of a run, or the folder of the run")
     parser.add_argument("--recipe", metavar="FILE", help="a recipe whose [plan] table is taken; options given here win")
     for title, (example, names) in GROUPS.items():
         group = parser.add_argument_group(title, f"as in: {example}")
@@ -64,6 +66,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--guess", metavar="NAME=NUMBER,...", help="for guess: days, gpu_hours, memory_gib, optimal_parameters"
     )
+    parser.add_argument("--port", default=None, help="for serve: port on this machine (8310; 0: any free one)")
+    parser.add_argument("--open", action="store_true", help="for serve: open the page in a browser")
     parser.add_argument("--steps", default="5", help="for measure: timed steps")
     parser.add_argument("--device", default="auto", help="for measure: auto, cpu or cuda")
     parser.add_argument("--json", action="store_true", help="as JSON, the unit in every key")
@@ -114,6 +118,8 @@ def _answer(given: argparse.Namespace) -> int:
         return _validate(given)
     if question == "list":
         return _list(given)
+    if question == "serve":
+        return _serve(given)
     table, budget = _table(given), _budget(given.budget)
     if question is None and wants_model(table):
         return _print(given, report_way_back.answer(way_back(cluster_from(table, budget))))
@@ -149,6 +155,8 @@ def _budget(path: str | None) -> dict[str, Any] | None:
     """The budget, with the CPU time of the run beside it when the budget itself does not carry one."""
     if path is None:
         return None
+    if Path(path).is_dir():
+        path = str(Path(path) / "token_budget.json")
     budget = read_object(path)
     summary = Path(path).with_name("summary.json")
     if "cpu_seconds" not in budget and summary.is_file():
@@ -224,6 +232,26 @@ def _measure(given: argparse.Namespace) -> int:
             f"{found['step_seconds']:.3f} s per step, {speed:,.0f} tokens/s on {found['device']}; best matmul {best / 1e12:.3g} TFLOP/s"
         )
         print(f"written to {given.write}")
+    return 0
+
+
+def _serve(given: argparse.Namespace) -> int:
+    """Answer in a browser until interrupted."""
+    from tokenmill.plan_serve import PORT, serve  # the page's parts, which other questions need not wait for
+
+    port = PORT if given.port is None else int(given.port) if given.port.isdigit() else -1
+    if not 0 <= port < 65536:
+        raise PlanError(f"port: must be a number from 0 to 65535, not {given.port!r}")
+
+    def ready(address: str) -> None:
+        print(f"the planner is at {address} (Ctrl-C ends it)", flush=True)
+        if given.open:
+            webbrowser.open(address)
+
+    try:
+        serve(_budget(given.budget), port, ready)
+    except OSError as error:
+        raise PlanError(f"port {port}: {error.strerror}; choose another with --port") from error
     return 0
 
 

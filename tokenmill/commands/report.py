@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import webbrowser
 from typing import Any
 
+from pipeline.errors import UserError
 from pipeline.run.accounts import need_finished, read_published
 from pipeline.run.folder import local_folder, read_unfinished
 from pipeline.run.publish import replace_file
+from pipeline.storage import Folder
 from tokenmill.products import results_of, shown
 from tokenmill.report.funnel import funnel_text, tokens_text
 from tokenmill.report.page import page_of
@@ -19,6 +22,7 @@ def add_parser(commands: Any) -> None:
     """Register the command."""
     parser = commands.add_parser("report", help="show a finished run again, and write its report page anew")
     parser.add_argument("run_folder", metavar="RUN", help="folder of a run")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--json", action="store_true", help="summary, budget and plan as one JSON object")
     parser.set_defaults(run=run)
 
@@ -46,4 +50,15 @@ def run(given: argparse.Namespace) -> int:
     if results.plan_lines:
         print("\n" + lines("\n".join(results.plan_lines)))
     print(f"\nreport   {shown(out)}/report.html")
+    if given.open:
+        open_page(out)
     return 0
+
+
+def open_page(out: Folder) -> None:
+    """Open the page of the run in `out` in a browser. Raises UserError where there is none to open it in."""
+    path = out.path("report.html")
+    if path is None:
+        raise UserError(f"--open needs a run on this machine; fetch {out.url}/report.html and open it")
+    if not webbrowser.open(path.as_uri()):
+        raise UserError(f"no browser could be started; open {path} yourself")

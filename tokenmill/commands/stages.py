@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.corpus_stage import CorpusStage
 from pipeline.errors import UserError
 from pipeline.registry import refused_stages, stage_class, stage_names
+from tokenmill.documentation import class_of, field_documents
 from tokenmill.terminal import lines
 
 
@@ -63,7 +64,7 @@ def describe(name: str) -> dict[str, Any]:
         raise UserError(str(error)) from error
     hints = typing.get_type_hints(kind)
     documented = field_documents(kind)
-    documentation = ast.get_docstring(_class_of(kind)) or inspect.getdoc(kind) or ""  # python -OO drops the second
+    documentation = ast.get_docstring(class_of(kind)) or inspect.getdoc(kind) or ""  # python -OO drops the second
     parameters = [
         {
             "name": f.name,
@@ -83,32 +84,6 @@ def describe(name: str) -> dict[str, Any]:
         "parameters": parameters,
         "source": f"{kind.__module__}:{kind.__qualname__}",
     }
-
-
-def field_documents(kind: type) -> dict[str, str]:
-    """Return the text that stands below each field of a dataclass and of its bases, by field name."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        if not dataclasses.is_dataclass(base):
-            continue
-        tree = _class_of(base)
-        for statement, after in zip(tree.body, tree.body[1:], strict=False):
-            if (
-                isinstance(statement, ast.AnnAssign)
-                and isinstance(statement.target, ast.Name)
-                and isinstance(after, ast.Expr)
-                and isinstance(after.value, ast.Constant)
-                and isinstance(after.value.value, str)
-            ):
-                found[statement.target.id] = inspect.cleandoc(after.value.value)
-    return found
-
-
-def _class_of(kind: type) -> ast.ClassDef:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    if not isinstance(tree, ast.ClassDef):
-        raise TypeError(f"the source of {kind.__qualname__} is not that of a class")
-    return tree
 
 
 def _type_name(hint: Any) -> str:

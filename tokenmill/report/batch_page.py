@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from tokenmill.report.page import STYLE
+from tokenmill.report.html import STYLE
 
 
 def batch_page(accounts: Sequence[dict[str, Any]], spikes: Sequence[dict[str, Any]] = ()) -> str:

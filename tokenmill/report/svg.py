@@ -1,4 +1,8 @@
-"""Small charts as inline SVG: no script, no font, no network."""
+"""Small charts as inline SVG: no script, no font, no network.
+
+They are drawn `WIDTH` units wide and shown at that size, a page beside a page of them where there is room, so that a text of
+12 units is one of 12 pixels on a phone too.
+"""
 
 from __future__ import annotations
 
@@ -8,39 +12,84 @@ from collections.abc import Sequence
 from tokenmill.report.escaping import escape
 
 INK, SOFT, BAR, ACCENT = "var(--ink)", "var(--soft)", "var(--bar)", "var(--accent)"
+COLOURS = ("var(--accent)", "var(--bar)", "var(--third)", "var(--fourth)", "var(--soft)")
+DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
+WIDTH = 340
+LINE = 15
+"""Units between the base lines of two texts that stand below each other."""
 
 
-def bars(rows: Sequence[tuple[str, float, str]], width: int = 720) -> str:
-    """Return horizontal bars: (label, value, text at the end of the bar) a row."""
-    largest = max((value for _, value, _ in rows), default=1) or 1
-    step, left, right = 26, 170, 190
-    space = width - left - right
-    parts = []
-    for index, (label, value, said) in enumerate(rows):
-        y = index * step
-        length = max(1.0, space * value / largest) if value else 0.0
-        parts.append(
-            f'<text x="{left - 8}" y="{y + 16}" text-anchor="end" fill="{INK}">{escape(label)}</text>'
-            f'<rect x="{left}" y="{y + 4}" width="{length:.1f}" height="16" rx="2" fill="{BAR}"/>'
-            f'<text x="{left + length + 8:.1f}" y="{y + 16}" fill="{SOFT}">{escape(said)}</text>'
-        )
-    return _svg(width, len(rows) * step + 4, "".join(parts))
+def text_width(text: str) -> float:
+    """Return about how many units a text of 12 units takes, rather more than less; a wide character is two narrow ones."""
+    return sum(12.5 if ord(c) > 0x2E7F else 7.2 for c in text)
+
+
+def fitted(text: str, room: float) -> str:
+    """Return `text`, cut where it takes more than `room` units."""
+    if text_width(text) <= room:
+        return text
+    while text and text_width(text) + 7.2 > room:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places near those `wanted`, in the same order of height, `gap` from each other and from `low` to `high`.
+
+    Where so many do not fit between them, the gap holds and the last ones are below `high`.
+    """
+    order = sorted(range(len(wanted)), key=lambda n: (wanted[n], n))
+    placed, floor = [0.0] * len(wanted), low
+    for n in order:
+        placed[n] = floor = max(wanted[n], floor)
+        floor += gap
+    ceiling = high
+    for n in reversed(order):
+        if placed[n] <= ceiling:
+            break
+        placed[n] = max(ceiling, low)
+        ceiling = placed[n] - gap
+    floor = low
+    for n in order:
+        placed[n] = max(placed[n], floor)
+        floor = placed[n] + gap
+    return placed
+
+
+def round_ticks(low: float, high: float, number: int = 4) -> list[float]:
+    """Return round numbers from `low` to `high`, about `number` of them: steps of 1, 2 or 5 times a power of ten."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / number
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [(first + n) * step for n in range(int((high - first * step) / step + 1e-9) + 1)]
 
 
 def lines(
     series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
     x_label: str,
     y_label: str,
-    width: int = 720,
-    height: int = 300,
+    width: int = WIDTH,
+    height: int = 230,
+    y_range: tuple[float, float] | None = None,
+    marks: Sequence[tuple[float, float, str]] = (),
 ) -> str:
-    """Return lines over a logarithmic x axis: (name, points) a line; each x that occurs is a tick."""
-    points = [point for _, line in series for point in line]
+    """Return lines over a logarithmic x axis: (name, points) a line, named at its end.
+
+    Args:
+        y_range: of the axis, where several charts share it.
+        marks: (x, y, text) of single points.
+    """
+    points = [point for _, line in series for point in line] + [(x, y) for x, y, _ in marks]
     if not points:
         return ""
-    left, right, top, bottom = 70, 150, 30, 44
+    names = [fitted(name, 92) for name, _ in series]
+    left, top, bottom = 46, 28, 40
+    right = 12 + (max(map(text_width, names)) if len(series) > 1 else 0)
     xs = sorted({x for x, _ in points})
-    low, high = min(y for _, y in points), max(y for _, y in points)
+    low, high = y_range or (min(y for _, y in points), max(y for _, y in points))
     pad = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
     low, high = low - pad, high + pad
     span = math.log(xs[-1] / xs[0]) or 1.0
@@ -50,35 +99,55 @@ def lines(
         return left + across * (width - left - right), top + (1 - (y - low) / (high - low)) * (height - top - bottom)
 
     parts = []
-    for tick in range(5):
-        value = low + (high - low) * tick / 4
+    for value in round_ticks(low, high):
         _, y = place(xs[0], value)
         parts.append(
-            f'<line x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}" stroke="{SOFT}" opacity=".25"/>'
+            f'<line x1="{left}" x2="{width - right:.0f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{SOFT}" opacity=".25"/>'
         )
-        parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{SOFT}">{value:.4g}</text>')
-    for x in xs:
+        parts.append(_text(left - 6, y + 4, _tick(value), "end"))
+    end = -math.inf
+    for x in [x for x, _, _ in marks] or xs:
         at, _ = place(x, low)
-        parts.append(
-            f'<text x="{at:.1f}" y="{height - bottom + 18}" text-anchor="middle" fill="{SOFT}">{x:,.0f}</text>'
-        )
-    colours = ["var(--accent)", "var(--bar)", "var(--third)", "var(--fourth)", "var(--soft)"]
-    for index, (name, line) in enumerate(series):
-        colour = colours[index % len(colours)]
+        said = _tick(x) if x < 100_000 else short(x)
+        half = text_width(said) / 2
+        at = min(max(at, half), width - half)
+        if at - half > end + 4:
+            parts.append(_text(at, height - bottom + 16, said, "middle"))
+            end = at + half
+    ends = []
+    for index, (_, line) in enumerate(series):
+        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
         placed = [place(x, y) for x, y in line]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in placed]
-        x, y = placed[-1]
-        parts.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{colour}">{escape(name)}</text>')
-    middle = left + (width - left - right) / 2
-    parts.append(f'<text x="{middle:.0f}" y="{height - 6}" text-anchor="middle" fill="{INK}">{escape(x_label)}</text>')
-    parts.append(f'<text x="4" y="{top - 16}" fill="{INK}">{escape(y_label)}</text>')
-    return _svg(width, height, "".join(parts))
-
-
-def _svg(width: int, height: int, body: str) -> str:
-    return f'<svg viewBox="0 0 {width} {height}" width="100%" style="max-width:{width}px" role="img">{body}</svg>'
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        )
+        if len(placed) <= 12:
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>' for x, y in placed]
+        ends.append(placed[-1])
+    if len(series) > 1:
+        heights = apart([y + 4 for _, y in ends], LINE, top, height - bottom)
+        for name, (x, y), at in zip(names, ends, heights, strict=True):
+            parts.append(
+                f'<line x1="{x + 3:.1f}" y1="{y:.1f}" x2="{width - right + 8:.1f}" y2="{at - 4:.1f}" stroke="{SOFT}" opacity=".6"/>'
+            )
+            parts.append(_text(width - right + 10, at, name, "start", INK))
+    for x, y, said in marks:
+        px, py = place(x, y)
+        anchor = "end" if px > (left + width - right) / 2 else "start"
+        parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{ACCENT}"/>')
+        parts.append(
+            _text(
+                px + (-7 if anchor == "end" else 7),
+                py + 17 if py + 17 < height - bottom else max(top + 10, py - 7),
+                fitted(said, 180),
+                anchor,
+                INK,
+            )
+        )
+    parts.append(_text(left + (width - left - right) / 2, height - 6, x_label, "middle", INK))
+    parts.append(_text(2, 12, y_label, "start", INK))
+    return drawn(width, height, "".join(parts), f"{y_label} by {x_label}")
 
 
 def histogram(
@@ -86,17 +155,21 @@ def histogram(
     counts: Sequence[int],
     marks: Sequence[tuple[float, str]],
     grows: bool = False,
-    width: int = 720,
-    height: int = 190,
+    dropped: Sequence[int] = (),
+    width: int = WIDTH,
+    height: int = 170,
 ) -> str:
     """Return a histogram: bars between `edges`, of equal width on the page where the edges grow by a factor.
 
     Args:
+        counts: in each bin.
         marks: (value, text) of each line drawn across, such as a threshold.
         grows: the edges grow by a factor, so that the axis is logarithmic.
+        dropped: how many of those in each bin were dropped; they stand at the foot of the bar, hatched.
     """
-    left, right, bottom = 8, 8, 24
-    top = 14 + 15 * len(marks)
+    left, right, bottom = 6, 6, 24
+    top = 14 + LINE * len(marks)
+    height += LINE * max(0, len(marks) - 1)
     space, high = width - left - right, height - bottom
     most = max(counts, default=0) or 1
     number = len(counts)
@@ -108,24 +181,57 @@ def histogram(
             return left + space * (at + min(1.0, max(0.0, part))) / number
         return left + space * (value - edges[0]) / ((edges[-1] - edges[0]) or 1)
 
-    parts = []
-    for n, count in enumerate(counts):
-        x, end = left + space * n / number, left + space * (n + 1) / number
-        tall = (high - top) * count / most
+    def path(values: Sequence[int], wide: float) -> str:
+        found = []
+        for n, count in enumerate(values):
+            if count:
+                x, tall = left + space * n / number, max(1.0, (high - top) * count / most)
+                found.append(f"M{x:.1f} {high}v{-tall:.1f}h{wide:.1f}v{tall:.1f}z")
+        return "".join(found)
+
+    step = space / number
+    parts = [f'<path d="{path(counts, max(1.0, step - 1))}" fill="{BAR}"/>']
+    if any(dropped):
         parts.append(
-            f'<rect x="{x:.1f}" y="{high - tall:.1f}" width="{max(1.0, end - x - 1):.1f}" height="{tall:.1f}" fill="{BAR}"/>'
+            f'<path d="{path(dropped, max(1.0, step - 1))}" fill="{ACCENT}" stroke="{INK}" stroke-width=".5"/>'
         )
-    for tick in range(5):
-        value = edges[round(tick * number / 4)]
-        anchor = "start" if tick == 0 else "end" if tick == 4 else "middle"
-        parts.append(
-            f'<text x="{left + space * tick / 4:.1f}" y="{height - 8}" text-anchor="{anchor}" fill="{SOFT}">{value:.4g}</text>'
-        )
+    end = -math.inf
+    ticks = [edges[round(tick * number / 4)] for tick in range(5)] if grows else round_ticks(edges[0], edges[-1])
+    for value in ticks:
+        said, x = _tick(value), across(value)
+        wide = text_width(said)
+        anchor = "start" if x - wide / 2 < 0 else "end" if x + wide / 2 > width else "middle"
+        start = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * wide
+        if start > end + 4:
+            parts.append(_text(x, height - 8, said, anchor))
+            end = start + wide
     for line, (value, said) in enumerate(marks):
-        x, y = across(value), 12 + 15 * line
+        x, y = across(value), 12 + LINE * line
         anchor = "end" if x > width / 2 else "start"
+        room = (x if anchor == "end" else width - x) - 6
         parts.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" y2="{high}" stroke="{ACCENT}" stroke-width="1.5"/>'
-            f'<text x="{x + (-5 if anchor == "end" else 5):.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{ACCENT}">{escape(said)}</text>'
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" y2="{high}" stroke="{INK}" stroke-width="1.5" stroke-dasharray="4 2"/>'
         )
-    return _svg(width, height, "".join(parts))
+        parts.append(_text(x + (-5 if anchor == "end" else 5), y, fitted(said, room), anchor, INK))
+    return drawn(width, height, "".join(parts), "; ".join(said for _, said in marks) or "histogram")
+
+
+def short(value: float) -> str:
+    """Return a number as an axis has room for: 4k, 1.5M, 20B."""
+    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit * 0.9995:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def _tick(value: float) -> str:
+    return short(value) if abs(value) >= 100_000 else f"{value:,.4g}" if abs(value) < 1e-3 and value else f"{value:,.6g}" if abs(value) >= 1000 else f"{value:.4g}"  # fmt: skip
+
+
+def _text(x: float, y: float, said: str, anchor: str = "start", colour: str = SOFT) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(said)}</text>'
+
+
+def drawn(width: float, height: float, body: str, label: str) -> str:
+    """Return `body` as a picture of `width` times `height`, which `label` names to those who do not see it."""
+    return f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-label="{escape(label)}">{body}</svg>'

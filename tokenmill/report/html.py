@@ -1,0 +1,155 @@
+"""Pieces of a page: one file, its own style, no script, nothing from the network; whatever comes from documents is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tokenmill.report.escaping import escape
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Content-Security-Policy of a page: its own style, nothing else."""
+
+STYLE = """
+:root{color-scheme:light dark;--ink:#1c2024;--soft:#5a646e;--paper:#fff;--line:#dfe3e8;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--wash:#f3f5f8;--mark:#ffe08a}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a3adb7;--paper:#15181b;--line:#2c3238;--bar:#5b9bd8;--accent:#e8866c;--third:#78b886;--fourth:#b598d8;--wash:#1d2226;--mark:#574200}}
+*{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
+main{max-width:1080px;margin:0 auto;padding:28px 16px 80px}h1{font-size:26px;line-height:1.25;margin:0 0 6px}h2{font-size:20px;line-height:1.3;margin:48px 0 10px}
+h3{font-size:16px;margin:26px 0 6px}p.lead{color:var(--soft);margin:0 0 18px}p{margin:8px 0}
+svg{display:block;max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif}.charts>.wide,.charts>div{flex:1 1 min(400px,100%);min-width:0;max-width:530px}.charts{display:flex;flex-wrap:wrap;gap:18px 26px;align-items:flex-start}figure{margin:10px 0;max-width:100%}figcaption{font-size:13.5px;color:var(--soft)}
+.figures{display:flex;flex-wrap:wrap;gap:12px 34px;margin:18px 0}.figures b{display:block;font-size:22px}.figures span{color:var(--soft);font-size:13px}
+table{border-collapse:collapse;font-size:13.5px;min-width:min(100%,420px)}caption{text-align:left;color:var(--soft);padding:4px 0}
+th,td{text-align:right;padding:4px 10px 4px 0;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;vertical-align:top;overflow-wrap:normal}
+th{color:var(--soft);font-weight:600}th:first-child,td:first-child,td.text,th.text{text-align:left}td:first-child,td.text{max-width:34em;min-width:7em;overflow-wrap:break-word}
+tr.chosen td{font-weight:600;background:var(--wash)}tr.rule td:first-child{padding-left:16px;color:var(--soft)}
+.wide{overflow-x:auto;margin:8px 0;max-width:100%}.wide:focus-visible{outline:2px solid var(--bar)}
+td.bar{min-width:96px;width:34%;white-space:nowrap;text-align:left;font-size:0}td.bar i{display:inline-block;height:15px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+i.k{background:var(--bar)}i.d{background:repeating-linear-gradient(135deg,var(--accent) 0 3px,transparent 3px 5px);outline:1px solid var(--accent);outline-offset:-1px}
+i.o{background:var(--third)}i.s{background:var(--line)}i.p{background:var(--fourth)}
+details{margin:6px 0;border-bottom:1px solid var(--line);padding-bottom:6px}summary{cursor:pointer;padding:3px 0}summary b{font-weight:600}
+.example{margin:8px 0 8px 12px;font-size:13.5px;overflow-wrap:anywhere}.example i{color:var(--soft);font-style:normal}
+blockquote{margin:4px 0 0;padding-left:10px;border-left:3px solid var(--line);color:var(--soft)}mark{background:var(--mark);color:var(--ink)}ins{color:var(--third)}del{color:var(--accent)}
+pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid var(--line);padding:12px;border-radius:4px}.warn{border-left:4px solid var(--accent);padding:6px 12px;background:var(--wash)}
+@media print{main{max-width:none}.wide{overflow:visible}h2{break-after:avoid}figure,tr{break-inside:avoid}}
+"""
+
+
+def document(title: str, body: str, policy: str = POLICY, script: str = "", style: str = "") -> str:
+    """Return a whole page. `body` is HTML; `script` runs only where `policy` lets it."""
+    behind = f"<script>{script}</script>" if script else ""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: tokenmill</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{STYLE}{style}</style></head>'
+        f"<body><main>{body}</main>{behind}</body></html>\n"
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], text: Sequence[int] = (), caption: str = "") -> str:
+    """Return a table of texts, the first column and the columns `text` to the left, the others to the right."""
+    body = "".join("<tr>" + _cells(row, text) + "</tr>" for row in rows)
+    return wide(f"{_caption(caption)}<tr>{_head(head, text)}</tr>{body}", caption or head[0] or "figures")
+
+
+def bars(
+    head: Sequence[str],
+    rows: Iterable[tuple[str, Sequence[tuple[float, str]], Sequence[str]]],
+    caption: str = "",
+    classes: Sequence[str] = (),
+) -> str:
+    """Return a table whose second column is a bar, so that it is the picture and its figures at once.
+
+    Args:
+        rows: label, the bar's parts from the left as (share of the width, class in the style: k kept, d dropped, o other, s
+            space, p a fourth), and the cells behind the bar.
+        classes: of each row.
+    """
+    body = []
+    for place, (label, parts, cells) in enumerate(rows):
+        drawn = "".join(
+            f'<i class="{kind}" style="width:{100 * share:.2f}%"></i>' for share, kind in parts if share > 0
+        )
+        kind = f' class="{classes[place]}"' if place < len(classes) and classes[place] else ""
+        rest = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        body.append(f'<tr{kind}><td>{_label(label)}</td><td class="bar">{drawn}</td>{rest}</tr>')
+    top = f'<th scope="col">{escape(head[0])}</th><th scope="col" class="text">{escape(head[1])}</th>{_head(head[2:], ())}'
+    return wide(f"{_caption(caption)}<tr>{top}</tr>{''.join(body)}", caption or head[0])
+
+
+def wide(rows: str, name: str) -> str:
+    """Return a table of the HTML `rows` that scrolls by itself where it is wider than the page."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{escape(name)}"><table>{rows}</table></div>'
+
+
+def details(summary: str, body: str) -> str:
+    """Return `body`, HTML, folded away below `summary`, a text."""
+    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+
+
+def heading(text: str, lead: str = "") -> str:
+    """Return the heading of a section, which states what was found."""
+    return f"<h2>{escape(text)}</h2>" + (f'<p class="lead">{escape(lead)}</p>' if lead else "")
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """Return a paragraph of text."""
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def figures(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return (value, what it is) pairs in large figures."""
+    return '<div class="figures">' + "".join(f"<div><b>{escape(v)}</b><span>{escape(n)}</span></div>" for v, n in pairs) + "</div>"  # fmt: skip
+
+
+def excerpt(text: str | None, characters: int, marked: str = "") -> str:
+    """Return the beginning of a document's text as a quotation, `marked` in it highlighted where it occurs."""
+    flat = " ".join((text or "").split())
+    at = flat.find(marked) if marked else -1
+    if at < 0:
+        return f"<blockquote>{escape(flat[:characters]) or '(no text)'}</blockquote>"
+    start = max(0, at - characters // 2)
+    before, inside = flat[start:at], flat[at : at + len(marked)][:characters]
+    behind = flat[at + len(marked) :][: max(0, characters - len(before) - len(inside))]
+    return (
+        f"<blockquote>{'… ' if start else ''}{escape(before)}<mark>{escape(inside)}</mark>{escape(behind)}</blockquote>"
+    )
+
+
+def percent(part: float, whole: float) -> str:
+    """Return `part` of `whole` in per cent; - where there is no whole."""
+    if not whole:
+        return "-"
+    share = 100 * part / whole
+    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %" if share >= 0.1 or not share else f"{share:.2g} %"
+
+
+def size(number: float) -> str:
+    """Return a number of bytes as a person writes it; MB is 1e6 bytes."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if abs(number) >= unit:
+            return f"{number / unit:,.3g} {name}" if number < 999.5 * unit else f"{number / unit:,.0f} {name}"
+    return f"{number:,.0f} bytes"
+
+
+def _label(text: str) -> str:
+    """Return a name that may be broken behind each part of it."""
+    return escape(text).replace("_", "_<wbr>")
+
+
+def _caption(text: str) -> str:
+    return f"<caption>{escape(text)}</caption>" if text else ""
+
+
+def _head(head: Sequence[str], text: Sequence[int]) -> str:
+    return "".join(
+        f'<th scope="col"{" class=text" if place in text else ""}>{escape(cell)}</th>'
+        for place, cell in enumerate(head)
+    )
+
+
+def _cells(row: Sequence[str], text: Sequence[int]) -> str:
+    return "".join(
+        f'<td class="text">{_label(cell)}</td>'
+        if place in text
+        else f"<td>{escape(cell) if place else _label(cell)}</td>"
+        for place, cell in enumerate(row)
+    )
