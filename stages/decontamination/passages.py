@@ -15,7 +15,7 @@ from numba import njit
 from pipeline.documents import clean_text
 from stages.decontamination.evaluation_sets import Item
 from stages.text.shingles import ngram_hashes
-from stages.text.units import fold, fold_table, room, utf8_of
+from stages.text.units import FOLDED_A_BYTE, UNITS_A_BYTE, fold, fold_table, room, utf8_of
 
 MIN_DISTINCT = 4
 """Different units that an n-gram must have to tell one text from another (as in allenai/decon)."""
@@ -192,12 +192,13 @@ def _first_of_same(folded: Folded) -> list[int]:
 def _fold_all(data, offsets, n, table, least_distinct):
     """Return the arrays of `Folded`."""
     rows = len(offsets) - 1
-    most = offsets[rows] - offsets[0] + 2 * rows
+    size = offsets[rows] - offsets[0]
+    most = UNITS_A_BYTE * size + 4 * rows
     out, starts, ends = room(offsets)
     scratch = np.empty(len(starts), np.uint64)
     single = np.empty(len(starts), np.uint64)
     letter = np.empty(len(starts), np.bool_)
-    text = np.empty(4 * most, np.uint8)
+    text = np.empty(FOLDED_A_BYTE * size + 8 * rows, np.uint8)
     bounds = np.zeros(rows + 1, np.int64)
     counts = np.zeros(rows, np.int64)
     weights = np.zeros(rows, np.float64)

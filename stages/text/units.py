@@ -49,6 +49,10 @@ SOLO_RANGES = (
 HANGUL, KANA = range(0xAC00, 0xD7A4), range(0x3040, 0x3100)
 """Written composed: what comes in pieces is put together. All else is written decomposed."""
 
+UNITS_A_BYTE, FOLDED_A_BYTE = 2, 6
+"""What one byte of a text can grow to. Most of all grow symbols that stand for four kana: of three bytes, four units of three
+bytes and a space each (16 for 3)."""
+
 MOST_MARKS = 64
 """Marks in a row that are put in order. Text has up to 30 where it is to be exchanged (UAX 15, Stream-Safe Text Format)."""
 
@@ -248,7 +252,8 @@ def room(offsets):
     longest = 0
     for row in range(len(offsets) - 1):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    return np.empty(4 * longest + 4, np.uint8), np.empty(longest + 2, np.int32), np.empty(longest + 2, np.int32)
+    most = UNITS_A_BYTE * longest + 4
+    return np.empty(FOLDED_A_BYTE * longest + 8, np.uint8), np.empty(most, np.int32), np.empty(most, np.int32)
 
 
 @njit(cache=True, nogil=True)
@@ -256,8 +261,8 @@ def fold(data, start, end, table, out, starts, ends):
     """Write the units of ``data[start:end]`` (UTF-8) into `out`, separated by single spaces.
 
     Args:
-        out: uint8 of at least ``4 * (end - start) + 4``.
-        starts, ends: int32 of at least ``(end - start) + 2``: where each unit lies in `out`.
+        out: uint8 of at least ``FOLDED_A_BYTE * (end - start) + 8``.
+        starts, ends: int32 of at least ``UNITS_A_BYTE * (end - start) + 4``: where each unit lies in `out`.
 
     Returns:
         The number of units.

@@ -312,6 +312,11 @@ class _Parser:
             members.append((text, first, last))
         if not members:
             self.refuse("[]", "is an empty class in some engines", "\\] for a bracket")
+        texts = {text for text, _, _ in members}
+        both = next((text for text in texts if sign and _opposite(text) in texts), "")
+        if both:
+            pair = "".join(sorted((both, _opposite(both)), key=str.swapcase))
+            self.refuse(f"[^{pair}]", "matches nothing, or everything in some engines")
         self.at += 1
         return made(sign, members)
 
@@ -338,3 +343,9 @@ class _Parser:
             self.refuse("(?i:[…])", "is taken with ASCII characters only", "it outside (?i:…)")
         found = [map(chr, range(ord(first or ""), ord(last or "") + 1)) for _, first, last in members]
         return "".join(itertools.chain.from_iterable(found))
+
+
+def _opposite(text: str) -> str:
+    """Return the class of all that class `text`, such as ``\\s`` or ``\\p{L}``, leaves out; empty where it is no such class."""
+    is_class = len(text) > 1 and text[0] == "\\" and text[1] in "sSdDwWpP"
+    return f"\\{text[1].swapcase()}{text[2:]}" if is_class else ""

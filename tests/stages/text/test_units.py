@@ -10,7 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.text.units import SOLO_RANGES, fold, fold_table, room, utf8_of_text
+from stages.text.units import (
+    CODE,
+    FOLDED_A_BYTE,
+    SEPARATOR,
+    SOLO_RANGES,
+    UNITS_A_BYTE,
+    fold,
+    fold_table,
+    folded,
+    room,
+    utf8_of_text,
+)
 
 LETTERS = "aBéßſﬁİIıςΣᾳᾼǅŉｶﾞﾊﾟがは\u3099ヿゟ한ㄱㅏᄒ\u1161\u11abक\u093c\u094dক\u09c7\u09beש\u05b8ب\u064e字豈⼀一²½㎏㈱№Ⓐ℃\u0301\u0345\u200d\ufe0f"
 THAI = "กำข\u0e38\u0e39\u0e48\u0e49\u0e3a"
@@ -166,10 +177,16 @@ def test_bytes_cut_inside_a_character_do_not_lead_out_of_the_text():
 
 def test_no_character_grows_beyond_the_room_that_callers_are_given():
     for code in range(0x2FA20):
-        character = chr(code)
         if 0xD800 <= code < 0xE000:
             continue
-        found = units(character * 50)
-        size = len(character.encode()) * 50
-        assert len(" ".join(found).encode()) <= 4 * size + 4
-        assert len(found) <= size + 2
+        size, entries = len(chr(code).encode()), folded(code)
+        solos = [entry for entry in entries if entry != SEPARATOR]
+        assert len(solos) <= UNITS_A_BYTE * size
+        assert sum(len(chr(entry & int(CODE)).encode()) + 1 for entry in solos) <= FOLDED_A_BYTE * size
+
+
+@pytest.mark.parametrize("character", "㌁㌀㍿ﷺﷻ㎏㊿ŉﬃ")
+def test_texts_of_the_symbols_that_grow_most_are_folded_whole(character):
+    found = units(character * 50)
+    alone = units(character)
+    assert "".join(found) == "".join(alone) * 50
