@@ -59,7 +59,12 @@ def add_products(finished: Finished, publication: Publication) -> None:
     summary = finished.summary.as_dict()
     about = replace(publication.manifest, files=publication.files)
     made_of = RunFiles(finished.out, Staged(finished.out.url), about, summary, budget, unused, plan, lines)
-    publication.put("report.html", page(made_of).encode())
+    try:
+        publication.put("report.html", page(made_of).encode())
+    except Exception as error:
+        if is_environment(error):
+            raise
+        finished.summary.faults["report"] = said_of(error)
 
 
 def _plan(finished: Finished, budget: TokenBudget | None) -> Any:

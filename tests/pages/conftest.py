@@ -17,6 +17,7 @@ from pipeline.executors.here import run_here
 from pipeline.recipe import build_recipe
 from pipeline.run import execute, local_folder
 from tokenizer.counting.budget import GroupTokens, TokenBudget
+from tokenmill.cli import main
 from tokenmill.compare.page import page as compare_page
 from tokenmill.compare.runs import compare
 from tokenmill.plan_serve import START, server
@@ -84,6 +85,22 @@ def pages(tmp_path_factory):
     hostile = made(place, "hostile", evil)
     put("hostile", (hostile / "report.html").read_text("utf-8"))
     put("many-languages", page(many(one)))
+    assert (
+        main(
+            [
+                "analyse",
+                str(place / "hostile.jsonl"),
+                "--sample",
+                "20",
+                "--workers",
+                "1",
+                "--out",
+                str(place / "analyse.html"),
+            ]
+        )
+        == 0
+    )
+    found["analyse"] = place / "analyse.html"
     put("compare", compare_page(compare(local_folder(one), local_folder(hostile))))
     return found
 

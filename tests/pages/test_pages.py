@@ -9,7 +9,7 @@ import pytest
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed: make test-pages")
 
-NAMES = ("run", "one-language", "none", "hostile", "many-languages", "compare")
+NAMES = ("run", "one-language", "none", "hostile", "many-languages", "compare", "analyse")
 LOOKS = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
 OVERLAPS = """() => [...document.querySelectorAll('svg')].flatMap(picture => {
   const texts = [...picture.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);

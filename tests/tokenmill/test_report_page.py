@@ -148,6 +148,18 @@ def run(tmp_path_factory):
     return place / "out"
 
 
+@pytest.mark.parametrize("keep", [["en"], ["sw"]], ids=["nothing read", "nothing kept"])
+@pytest.mark.parametrize("quality", [True, False])
+def test_a_run_that_keeps_nothing_has_a_page_all_the_same(tmp_path, keep, quality):
+    rows = [{"id": str(n), "text": LANGUAGES["de"] * 3} for n in range(4 if keep == ["sw"] else 0)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    stages = [{"use": "language", "keep": keep}, *([{"use": "gopher_quality"}] if quality else [])]
+    plan = plan_run(build_recipe({"name": "t", "input": {"paths": "in.jsonl"}, "stage": stages}, tmp_path))
+    done = execute(plan, local_folder(tmp_path / "out"), workers=1, executor=run_here, finish=add_products)
+    assert done.summary.faults == {}
+    assert "<h1>t: " in page_of(local_folder(tmp_path / "out"))
+
+
 def sections(text):
     """Return what stands below each heading, without its tags."""
     parts = re.split(r"<h2>(.*?)</h2>", text)

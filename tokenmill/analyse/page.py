@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from tokenmill.analyse.distributions import Analysis, Distribution, RuleShare, edges_of
 from tokenmill.report import svg
-from tokenmill.report.html import STYLE
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Content-Security-Policy of the page: its own style, nothing else."""
+from tokenmill.report.escaping import escape
+from tokenmill.report.html import document, table
 
 
 def page(analysis: Analysis, title: str, said: str) -> str:
@@ -27,12 +24,7 @@ def page(analysis: Analysis, title: str, said: str) -> str:
         share = analysis.removed[stage]["removes"]
         sections.append(f"<h2>{escape(stage)}: would remove {share:.1%}</h2>")
         sections += [_signal(analysis, d) for d in analysis.distributions if d.stage == stage]
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: tokenmill</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{STYLE}</style></head>'
-        f"<body><main>{''.join(sections)}</main></body></html>\n"
-    )
+    return document(title, "".join(sections))
 
 
 def _overview(analysis: Analysis) -> str:
@@ -44,7 +36,7 @@ def _overview(analysis: Analysis) -> str:
         for name, count in counts.items():
             shares = [about[f"by_{kind}"][name] for about in analysis.removed.values()]
             rows.append([name, f"{count:,}", *(f"{share:.1%}" for share in shares)])
-        parts.append(_table(head, rows))
+        parts.append(table(head, rows))
     return (
         "<h2>What each rule set would remove, by itself</h2>"
         "<p class='lead'>Each looks at the texts as they are. One after the other they remove less than the sum.</p>"
@@ -75,7 +67,7 @@ def _rule(analysis: Analysis, d: Distribution, r: RuleShare) -> str:
     limit = "off, or by language" if r.rule.threshold != r.rule.threshold else f"{r.rule.threshold:g}"
     name = f"{escape(r.rule.name)}</b>: {sign} {limit}" + (f" ({escape(r.rule.parameter)})" if r.rule.parameter else "")
     shown = [
-        f'<div class="example">{word}, {value:.6g}: {escape(about["name"])}'
+        f'<div class="example">{word}, {value:.6g}: {escape(about["name"][:300])}'
         f"<blockquote>{escape(' '.join(about['text'].split())) or '(no text)'}</blockquote></div>"
         for word, rows in (("removed", r.removed), ("kept", r.kept))
         for row, value in rows
@@ -86,20 +78,14 @@ def _rule(analysis: Analysis, d: Distribution, r: RuleShare) -> str:
 
 def _shares(r: RuleShare) -> str:
     rows = [[name, f"{share:.2%}"] for by in (r.by_source, r.by_language) for name, share in by.items()]
-    return _table(["source or language", "removes"], rows)
+    return table(["source or language", "removes"], rows)
 
 
 def _groups(d: Distribution) -> str:
     head = ["", *(f"{float(q):.0%}" for q in d.quantiles)]
     rows = [[name, *(f"{v:.4g}" for v in q.values())] for name, q in _named(d).items() if q]
-    return f"<details><summary>Quantiles by source and language</summary>{_table(head, rows)}</details>"
+    return f"<details><summary>Quantiles by source and language</summary>{table(head, rows)}</details>"
 
 
 def _named(d: Distribution) -> Mapping[str, Mapping[str, Any]]:
     return {"all": d.quantiles, **{f"source {k}": v for k, v in d.by_source.items()}, **d.by_language}
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'

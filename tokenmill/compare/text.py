@@ -14,7 +14,7 @@ SHOWN = 12
 
 def text_of(found: Comparison) -> str:
     """Return the comparison as text."""
-    parts = [lines("\n".join([*heads(found), ""])), _recipe(found), _funnel(found), _changes(found)]
+    parts = [lines("\n".join(heads(found))), _recipe(found), _funnel(found), _changes(found)]
     for kind in ("source", "language"):
         rows = found.composition(kind)[:SHOWN]
         if rows:

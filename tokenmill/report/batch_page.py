@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
-from tokenmill.report.html import STYLE
+from tokenmill.report.escaping import escape
+from tokenmill.report.html import document, table
 
 
 def batch_page(accounts: Sequence[dict[str, Any]], spikes: Sequence[dict[str, Any]] = ()) -> str:
     """Return the page of `accounts` (`tokenizer.batches.account`), one section each, and of the spikes they belong to."""
     body = "".join([_spikes(spikes) if spikes else "", *map(_section, accounts)])
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>What was in the batch: tokenmill</title>'
-        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{STYLE}</style></head>'
-        f"<body><main><h1>What was in the batch</h1>{body}</main></body></html>\n"
-    )
+    return document("What was in the batch", f"<h1>What was in the batch</h1>{body}")
 
 
 def _spikes(spikes: Sequence[dict[str, Any]]) -> str:
@@ -25,7 +21,7 @@ def _spikes(spikes: Sequence[dict[str, Any]]) -> str:
          f"{s['z']:.1f}"]
         for s in spikes
     ]  # fmt: skip
-    return "<h2>Spikes</h2>" + _table(["steps", "peak", "series", "value", "trend", "robust z"], rows)
+    return "<h2>Spikes</h2>" + table(["steps", "peak", "series", "value", "trend", "robust z"], rows)
 
 
 def _section(account: dict[str, Any]) -> str:
@@ -39,7 +35,7 @@ def _section(account: dict[str, Any]) -> str:
         for f in account["findings"]
         if f["value"] is not None and f["typical"] is not None
     ]
-    parts = [head, _table(["what", "value", "typical", "rank among random windows", "meaning"], rows)]
+    parts = [head, table(["what", "value", "typical", "rank among random windows", "meaning"], rows)]
     for kind, mix in account["mix"].items():
         shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in list(mix.items())[:10])
         parts.append(f"<p><b>{escape(kind)}</b> {escape(shares)}</p>")
@@ -57,9 +53,3 @@ def _suspect(number: int, suspect: dict[str, Any]) -> str:
         f'<div class="example">{number}. {escape(str(suspect["url"] or suspect["id"]))} <i>{escape("; ".join(facts))}</i>'
         f"<blockquote>{escape(' '.join(suspect['text'].split())) or '(no text)'}</blockquote></div>"
     )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><tr>{top}</tr>{body}</table></div>'

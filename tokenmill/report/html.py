@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from tokenmill.report.escaping import escape
 
+LONGEST = 1000
+"""Characters of a cell of text."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content-Security-Policy of a page: its own style, nothing else."""
 
@@ -131,8 +133,8 @@ def size(number: float) -> str:
 
 
 def _label(text: str) -> str:
-    """Return a name that may be broken behind each part of it."""
-    return escape(text).replace("_", "_<wbr>")
+    """Return a name that may be broken behind each part of it, cut where no name is so long."""
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…").replace("_", "_<wbr>")
 
 
 def _caption(text: str) -> str:

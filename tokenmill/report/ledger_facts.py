@@ -15,7 +15,7 @@ from tokenmill.report.run_files import RunFiles
 
 EXAMPLES = 3
 """Removed documents shown for each rule: the nearest to its threshold, or the first where there is none."""
-FILES = 400
+FILES = 64
 """Files of the ledger read in each pass where there are more: spread evenly."""
 CHARACTERS = 4000
 SIMILARITIES = 200_000

@@ -86,12 +86,14 @@ def lines(
     if not points:
         return ""
     names = [fitted(name, 92) for name, _ in series]
-    left, top, bottom = 46, 28, 40
+    top, bottom = 28, 40
     right = 12 + (max(map(text_width, names)) if len(series) > 1 else 0)
     xs = sorted({x for x, _ in points})
     low, high = y_range or (min(y for _, y in points), max(y for _, y in points))
     pad = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
     low, high = low - pad, high + pad
+    ticks = [(value, _tick(value)) for value in round_ticks(low, high)]
+    left = max(46.0, 8 + max(text_width(said) for _, said in ticks))
     span = math.log(xs[-1] / xs[0]) or 1.0
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -99,12 +101,12 @@ def lines(
         return left + across * (width - left - right), top + (1 - (y - low) / (high - low)) * (height - top - bottom)
 
     parts = []
-    for value in round_ticks(low, high):
+    for value, said in ticks:
         _, y = place(xs[0], value)
         parts.append(
             f'<line x1="{left}" x2="{width - right:.0f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{SOFT}" opacity=".25"/>'
         )
-        parts.append(_text(left - 6, y + 4, _tick(value), "end"))
+        parts.append(_text(left - 6, y + 4, said, "end"))
     end = -math.inf
     for x in [x for x, _, _ in marks] or xs:
         at, _ = place(x, low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -85,7 +86,7 @@ def _languages(found: Counts, files: RunFiles, passes: list[tuple[Folder, list[s
                     rows = pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("shard").is_in(shards))
                     found.add("language", rows["language"].drop_nulls())
         if not signals:
-            found.by["language"] = count(folder, chosen, ("language",)).by["language"]
+            found.by["language"] = count(folder, chosen, ("language",)).by.get("language", Counter())
         for rows in _removed(folder, chosen):
             rows = rows.filter(pl.col("stage").str.starts_with("language"))
             found.add("language", rows["detail"].str.extract(r"^([a-z]{2,3})\b", 1))

@@ -56,7 +56,8 @@ def rules(files: RunFiles, facts: LedgerFacts) -> str:
     passes, share = files.signals()
     seen = _seen(files, passes)
     secret = (files.manifest.recipe.get("ledger") or {}).get("text_characters") == 0
-    shown = sorted(removed, key=lambda row: (-row[2], row[0], row[1]))
+    came = {key: len(about.values) for key, about in seen.items()}
+    shown = sorted(removed, key=lambda row: (-row[2], -came.get((row[0], row[1]), 0), row[0], row[1]))
     parts: list[str] = []
     folded: dict[str, list[str]] = {}
     for stage, rule, number, what in shown[:RULES]:

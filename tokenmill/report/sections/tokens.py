@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -107,9 +108,14 @@ def _languages(rows: list[SizeTokens]) -> str:
     known = [y for line in lines.values() for _, y in line]
     shown = ""
     if len(lines) > 1:
-        scale = (0.0, max(known))
-        drawn = "".join(f"<figure>{svg.lines([(name, line)], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
+        middle = statistics.median(line[-1][1] for line in lines.values())
+        scale = (0.0, min(max(known), 4 * middle))
+        drawn = "".join(f"<figure>{svg.lines([(name, [(x, min(y, scale[1])) for x, y in line])], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
         shown = f'<h3>Fertility: tokens per word of every language, on one scale</h3><div class="charts">{drawn}</div>'
+        if max(known) > scale[1]:
+            shown += html.paragraph(
+                "A line at the upper edge goes beyond the scale, as of languages that put no spaces between words."
+            )
         if len(rows[-1].by_language) > MULTIPLES:
             shown += html.paragraph(f"The {MULTIPLES} with most tokens; the table has more.")
     return shown + _groups(rows, "language")
