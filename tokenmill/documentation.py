@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+from functools import cache
 
 
 def field_documents(kind: type) -> dict[str, str]:
@@ -29,6 +30,11 @@ def field_documents(kind: type) -> dict[str, str]:
 
 def class_of(kind: type) -> ast.ClassDef:
     """Return the syntax tree of a class."""
+    return _class_of(kind)
+
+
+@cache
+def _class_of(kind: type) -> ast.ClassDef:
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     if not isinstance(tree, ast.ClassDef):
         raise TypeError(f"the source of {kind.__qualname__} is not that of a class")

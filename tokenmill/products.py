@@ -15,8 +15,6 @@ from pipeline.run.plan import RunPlan
 from pipeline.run.publish import Finished, Publication
 from pipeline.storage import Folder
 from tokenizer.counting.budget import BUDGET, TokenBudget
-from tokenmill.report.page import page
-from tokenmill.report.run_files import RunFiles, Staged
 from tokenmill.tables import COUNT, TRAIN
 
 LADDER, REPORT = "tokenizer", "report"
@@ -29,6 +27,9 @@ def beside(plan: RunPlan) -> dict[str, str]:
 
 def add_products(finished: Finished, publication: Publication) -> None:
     """Add tokenizers, budget, token report, plan and report page to what is published."""
+    from tokenmill.report.page import page  # half a second that a run which finds everything done need not wait
+    from tokenmill.report.run_files import RunFiles, Staged
+
     summary = finished.summary.as_dict()
     budget: TokenBudget | None = None
     unused: list[dict[str, Any]] = []
