@@ -18,7 +18,7 @@ MANY = 256
 """Small files from which on they are bundled; fewer stay alone, for each may be work for a worker of its own."""
 SMALL_BYTES = 256_000
 """Files of more bytes, as stored, stay alone."""
-LEAST_BYTES, MOST_BYTES = 256_000, 2_000_000
+LEAST_BYTES, MOST_BYTES = 1_000_000, 4_000_000
 """Between these a bundle ends behind a file whose name says so, one in `ENDS`."""
 ENDS = 8
 
