@@ -84,7 +84,7 @@ def test_a_fault_of_a_stage_that_takes_documents_out_ends_the_run(run, monkeypat
 
 
 def test_a_fault_of_the_page_leaves_the_documents_and_is_told(run, monkeypatch):
-    monkeypatch.setattr("tokenmill.products.page", broken)
+    monkeypatch.setattr("tokenmill.report.page.page", broken)
     done, out = run(plan=PLAN)
     assert "no such merge" in done.summary.faults["report"]
     assert list((out / "data").glob("*.parquet"))
