@@ -7,7 +7,8 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pipeline.visible import visible as written_out
@@ -25,6 +26,23 @@ def width() -> int | None:
     except ValueError:  # closed
         return None
     return max(20, shutil.get_terminal_size().columns) if is_terminal else None
+
+
+class Ticker:
+    """Writes a line to standard error every few seconds, of what it is called with.
+
+    Args:
+        line: makes the line.
+    """
+
+    def __init__(self, line: Callable[..., str]):
+        self._line, self._told = line, time.monotonic()
+
+    def __call__(self, *told: Any) -> None:
+        """Say how far the work has come, if it is time."""
+        if time.monotonic() - self._told > 3:
+            self._told = time.monotonic()
+            print(self._line(*told), file=sys.stderr, flush=True)
 
 
 def visible(text: str) -> str:

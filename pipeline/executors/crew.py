@@ -49,7 +49,13 @@ class Crew:
     _alive: set[int] = field(default_factory=set)
     _stillborn: int = 0
 
+    def want(self, preload: Sequence[str], loads: Sequence[Load]) -> None:
+        """Say what workers need for the tasks that follow."""
+        self.preload, self.loads = preload, loads
+        self._needs: set[Any] = {*preload, *map(pickle.dumps, loads)}
+
     def __enter__(self) -> Crew:
+        self.want(self.preload, self.loads)
         self.places = [Place(slot) for slot in range(self.workers)]
         self._ids = itertools.count(1)
         self._look_at = time.monotonic()
@@ -134,9 +140,10 @@ class Crew:
     def _connect(self) -> None:
         if self.forks is None:
             self._board = Board(self.workers)
-            self._born_with = self._needs()
+            self._born_with = self._needs
             self.forks = Forks(self._board.fileno(), self.preload, self.loads)
-            start_fork_server(*self.ahead)
+            if any(self.ahead):
+                start_fork_server(*self.ahead)
             self._selector.register(self.forks.channel, selectors.EVENT_READ, None)
             shared = {
                 "function": self._packed(self.function),
@@ -146,18 +153,15 @@ class Crew:
                 "cwd": os.getcwd(),
             }
             self._shared = pickle.dumps(shared)
-        elif not self._needs() <= self._born_with:
+        elif not self._needs <= self._born_with:
             self._renew()
-
-    def _needs(self) -> set[Any]:
-        return {*self.preload, *map(pickle.dumps, self.loads)}
 
     def _renew(self) -> None:
         """Let workers that were born without what this round needs go; those that follow have it."""
         assert self.forks is not None
         for place in self.places:
             self._empty(place)
-        self._born_with |= self._needs()
+        self._born_with = self._born_with | self._needs
         try:
             self.forks.prepare(self.preload, self.loads)
         except Lost:

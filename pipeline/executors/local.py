@@ -78,7 +78,7 @@ def kept_workers(workers: int, preload: Iterable[str] = (), loads: Iterable[Load
             loads: Iterable[Load] = (),
         ) -> Iterator[Result]:
             crew.limits = limits or WorkerLimits()
-            crew.preload, crew.loads = [*preload, *modules_of(function)], list(loads)
+            crew.want([*preload, *modules_of(function)], list(loads))
             yield from told(steps(crew, order_of(crew, function), tasks, revise), on_look)
 
         yield run

@@ -78,8 +78,8 @@ def _crew_for(common: dict[str, Any]) -> Crew:
         _leave()
         os.environ.update(common["environ"])
         _crew, _of = _kept.enter_context(Crew(call, 1, WorkerLimits())), of
-    _crew.limits, _crew.loads = common["limits"], common["loads"]
-    _crew.preload = [*common["preload"], *modules_of(common["function"])]
+    _crew.limits = common["limits"]
+    _crew.want([*common["preload"], *modules_of(common["function"])], common["loads"])
     return _crew
 
 

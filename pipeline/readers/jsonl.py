@@ -112,7 +112,6 @@ class JsonlReader:
                 answer = self._answer(item, keys) if isinstance(item, Line) else self._fault_of(item)
                 if answer is not None:
                     yield from batches.add(self.number, answer)
-                if answer is not None:
                     self.number += 1
         yield from batches.rest(self.number)
 

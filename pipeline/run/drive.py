@@ -34,14 +34,12 @@ from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import Tally, too_many
-from pipeline.worker.task import PIECE_BITS, Applied, Observer, PassWork
+from pipeline.worker.task import IN_PIECE, Applied, Observer, PassWork
 
 MOST_WORKERS = 4096
 """Processes of one machine, none of which has anything to do where tasks are fewer."""
 SHARD_FORMAT = 2
 """Raised when what a shard, ledger or commit looks like changes, so that old ones are not taken for new."""
-
-IN_PIECE = (1 << PIECE_BITS) - 1
 
 
 def execute(

@@ -20,7 +20,7 @@ from pipeline.executors.contract import Result, Spot
 from pipeline.run.folder import typed_file
 from pipeline.run.progress import Progress
 from pipeline.storage import Folder
-from pipeline.worker.task import PIECE_BITS
+from pipeline.worker.task import IN_PIECE
 
 FILE, LOG = "status.json", "tasks.log"
 SECONDS_HERE, SECONDS_ELSEWHERE = 2.0, 10.0
@@ -208,7 +208,7 @@ class StatusBoard:
 
 
 def _document(number: int) -> int:
-    return number if number < 0 else number & ((1 << PIECE_BITS) - 1)
+    return number if number < 0 else number & IN_PIECE
 
 
 def read_status(out: Folder) -> Status | None:

@@ -21,6 +21,7 @@ State = tuple[int, int] | None
 """Size and time of change (ns) of a file on this machine; None for one elsewhere."""
 PIECE_BITS = 32
 """A document of the input has the number ``piece << PIECE_BITS | number in the piece``; see `Split.pieces`."""
+IN_PIECE = (1 << PIECE_BITS) - 1
 Skips = tuple[tuple[int, str, str, str], ...]  # (document number, stage, rule, detail)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.errors import UserError
+from pipeline.run.folder import local_folder
 
 
 def add_parser(commands: Any) -> None:
@@ -96,7 +97,7 @@ def _look(given: argparse.Namespace, training: Any, windows: list[tuple[int, int
         looker = Looker(training, token_facts(bytes_of_tokens(tokenizer)))
         accounts = [account_of(looker, first, last, tokenizer) for first, last in windows]
     if given.out is not None:
-        folder = _folder(given.out)
+        folder = local_folder(given.out)
         folder.put_json("batch.json", {"spikes": told, "looked_at": accounts})
         folder.put("batch.html", batch_page(accounts, told).encode())
     if given.json:
@@ -129,7 +130,7 @@ def _skip(given: argparse.Namespace, training: Any, first: int, last: int) -> in
     plan = plan_skip(training, first, last, given.sampler, given.seq, documents)
     if given.write is not None:
         target = pathlib.Path(os.path.abspath(given.write))
-        _folder(str(target.parent)).put_json(target.name, plan)
+        local_folder(str(target.parent)).put_json(target.name, plan)
     if given.json or given.write is None:
         print(json.dumps(plan, indent=1))
         return 0
@@ -164,7 +165,7 @@ def training_of(given: argparse.Namespace) -> Any:
     if not 0 <= given.seed < 1 << 32:
         raise UserError(f"--seed: {given.seed} must be from 0 to 2^32 - 1")
     schedule = Schedule(given.global_batch, Ramp(*given.ramp) if given.ramp else None)
-    opened = open_shards([_folder(path) for path in given.shards])
+    opened = open_shards([local_folder(path) for path in given.shards])
     parts = [part for shards in opened for part in shards.parts]
     if given.sampler == "sequential":
         return Training(Sequential(parts, given.seq), schedule)
@@ -199,9 +200,3 @@ def _numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError as error:
         raise UserError(f"{option}: {text!r} is no list of numbers by commas") from error
-
-
-def _folder(path: str) -> Any:
-    from pipeline.storage import Folder
-
-    return Folder(path if "://" in path else os.path.abspath(path))

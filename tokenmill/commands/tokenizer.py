@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import sys
-import time
 from typing import Any
 
 import pyarrow as pa
 
 from pipeline.errors import UserError
-from tokenmill.terminal import table
+from tokenmill.terminal import Ticker, table
 
 
 def add_parser(commands: Any) -> None:
@@ -69,16 +67,8 @@ def _sizes(text: str) -> tuple[int, ...]:
         raise UserError(f"--vocab-sizes: {text!r} is no list of numbers such as 8192,32768") from error
 
 
-class _Progress:
-    """A line on standard error every few seconds."""
-
-    def __init__(self) -> None:
-        self.told = time.monotonic()
-
-    def __call__(self, phase: str, share: float, left: float) -> None:
-        if time.monotonic() - self.told > 3:
-            self.told = time.monotonic()
-            print(f"{phase}: {100 * share:.0f} %, {left:.0f} s left", file=sys.stderr, flush=True)
+def _share(phase: str, share: float, left: float) -> str:
+    return f"{phase}: {100 * share:.0f} %, {left:.0f} s left"
 
 
 def _train(given: argparse.Namespace) -> int:
@@ -102,7 +92,7 @@ def _train(given: argparse.Namespace) -> int:
         text_column=given.text_column,
         memory_bytes=given.memory_mb << 20,
         workers=given.workers,
-        note=_Progress(),
+        note=Ticker(_share),
     )
     facts = {"out": given.out, "vocab_sizes": ladder.vocab_sizes, "digest": ladder.digest, **ladder.training}
     if given.json:

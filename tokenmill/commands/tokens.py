@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
-import sys
-import time
 from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import UserError
+from tokenmill.terminal import Ticker
 
 
 def add_parser(commands: Any) -> None:
@@ -39,6 +37,7 @@ def add_parser(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Make the shards and say what they are."""
+    from pipeline.run.folder import local_folder
     from tokenizer.shards.make import make_shards
     from tokenizer.shards.options import ShardOptions
 
@@ -48,7 +47,7 @@ def run(given: argparse.Namespace) -> int:
     options = ShardOptions(
         model, given.eod, given.bos, given.shuffle, given.held_out, int(given.part_tokens), given.dtype
     )
-    out = _folder(given.out)
+    out = local_folder(given.out)
     made = make_shards(
         paths,
         options,
@@ -56,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
         formats=[name.strip() for name in given.format.split(",") if name.strip()],
         text_column=given.text_column,
         workers=given.workers,
-        note=None if given.json else Progress(),
+        note=None if given.json else Ticker(_count),
     )
     if given.json:
         print(json.dumps(asdict(made.manifest), indent=1))
@@ -109,20 +108,5 @@ def data_path(manifest: Any, out: str) -> str:
     return " ".join(f"{file.tokens} {prefix}" for file, prefix in zip(manifest.files, prefixes, strict=True))
 
 
-def _folder(path: str) -> Any:
-    from pipeline.storage import Folder
-
-    return Folder(path if "://" in path else os.path.abspath(path))
-
-
-class Progress:
-    """A line on standard error every few seconds."""
-
-    def __init__(self) -> None:
-        self.told = time.monotonic()
-
-    def __call__(self, phase: str, done: int, tasks: int) -> None:
-        """Say how far `phase` has come."""
-        if time.monotonic() - self.told > 3:
-            self.told = time.monotonic()
-            print(f"{phase}: {done:,} of {tasks:,}", file=sys.stderr, flush=True)
+def _count(phase: str, done: int, tasks: int) -> str:
+    return f"{phase}: {done:,} of {tasks:,}"
