@@ -32,7 +32,7 @@ from tokenizer.training.of_files import train_ladder
 
 def warm_up() -> None:
     """Train, count, encode and look at a batch on a few words."""
-    texts = ["to warm up is to be warm", "x" * 1000]
+    texts = ["to warm up is to be warm", "x" * 1000, " ".join(f"{n:x}" for n in range(3000))]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "texts.parquet"
         pq.write_table(pa.table({"text": texts}), path)

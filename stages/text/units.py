@@ -272,7 +272,10 @@ def fold(data, start, end, table, out, starts, ends):
     # unsigned, or every access would first ask whether the index counts from the end
     i, stop, at = np.uintp(start), np.uintp(end), np.uintp(0)
     more, more_end = np.uintp(0), np.uintp(0)  # entries of a character of several, in the table
-    last = np.uint32(0)  # the unit of its own right before, for what joins it
+    last, place = np.uint32(0), np.uintp(0)  # the unit of its own before, and where it lies, for what joins it
+    apart = (
+        False  # a mark stands between: a voicing mark still joins (UAX 15: nothing of its class or of none blocks it)
+    )
     parted = np.uintp(0)  # where a separator came last: marks are put in order on either side
     inside = False
     while i < stop or more < more_end:
@@ -313,12 +316,13 @@ def fold(data, start, end, table, out, starts, ends):
             more += one
             continue
         if code & JOINS:
-            joined = _join(last, code & CODE)
+            voicing = code & CODE == np.uint32(0x3099) or code & CODE == np.uint32(0x309A)
+            joined = _join(last, code & CODE) if voicing or not apart else np.uint32(0)
             if joined:
-                _write(out, at - three, joined)
+                _write(out, place, joined)
                 last = joined
                 continue
-            if code & CODE == np.uint32(0x3099) or code & CODE == np.uint32(0x309A):
+            if voicing:
                 continue
         solo = code >> np.uint32(31)
         rank = (code >> CLASS_SHIFT) & CLASS
@@ -337,15 +341,17 @@ def fold(data, start, end, table, out, starts, ends):
             starts[units] = at
             units += 1
             inside = True
+        if rank:
+            apart = True
+        else:
+            last, place, apart = code if solo else np.uint32(0), at, False
         at = _write(out, at, code)
-        last = np.uint32(0)
         if rank and np.uint32(0x800) <= code < np.uint32(0x10000):
             first = parted if solo else np.uintp(starts[units - 1])
             _put_in_order(out, np.int64(at - three), 4 if solo else 3, np.int64(first), rank, table)
         if solo:
             ends[units - 1] = at
             inside = False
-            last = code
     if inside:
         ends[units - 1] = at
     return units

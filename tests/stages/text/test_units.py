@@ -7,7 +7,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stages.text.units import (
@@ -94,6 +94,8 @@ FORMS = WORDS | st.text(LETTERS + " ", max_size=30) | st.text(THAI + " ", max_si
 
 @settings(max_examples=300, deadline=None)
 @given(FORMS, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+@example("カ\u093cﾞ", "NFKC")
+@example("か\u093c\u3099\u094d", "NFC")
 def test_the_normal_form_makes_no_difference(text, form):
     text = of_this_world("".join(c for c in text if len(unicodedata.normalize("NFKD", c)) <= 4))
     assert units(unicodedata.normalize(form, text)) == units(text)
