@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test test-cluster test-pages audit check bench docs clean kernels
+.PHONY: demo test test-cluster test-pages laws audit check bench docs clean kernels
 
 demo: $(STAMP)
 	$(BIN)/tokenmill run sample_data/recipe.toml --out runs/demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore=tests/cluster --ignore=tests/pages
+
+# The property tests on examples that nobody has tried yet; a failure prints its example, which then becomes a test.
+laws: $(STAMP)
+	TOKENMILL_EXAMPLES=new $(BIN)/python -m pytest -q -n 2 --dist loadfile $$(grep -rl hypothesis tests --include='test_*.py')
 
 # A real Ray cluster in network namespaces, and the demo in a bucket whose network fails: some minutes.
 test-cluster: $(VENV)/.ray

@@ -109,6 +109,9 @@ LONGEST = 4
 """Code points that one is made of at most. The few of more (a whole phrase in one) stand for themselves."""
 
 
+IOTA_BELOW = "\u0345"
+"""The one mark whose lower case is a letter. It stays a mark until marks are in order (Unicode D145)."""
+
 _LETTERS_IN_ONE = ("<compat>", "<square>", "<circle>")
 
 
@@ -123,14 +126,20 @@ def _is_written_out(character: str, decomposition: str) -> bool:
 
 
 def _decomposed(text: str) -> str:
-    while (further := unicodedata.normalize("NFKD", text.casefold())) != text:
+    while (further := unicodedata.normalize("NFKD", _caseless(unicodedata.normalize("NFD", text)))) != text:
         text = further
     return text.replace("ı", "i")  # whose capital is I as well: Turkish in capitals is Turkish
+
+
+def _caseless(text: str) -> str:
+    return "".join(c if c == IOTA_BELOW else c.casefold() for c in text)
 
 
 def _entry(character: str) -> int:
     """Return what a code point that is not decomposed further becomes."""
     code, category, rank = ord(character), unicodedata.category(character), unicodedata.combining(character)
+    if character == IOTA_BELOW:
+        return ord("ι") | rank << int(CLASS_SHIFT)
     if category in ("Cf", "Me") or code in _IGNORABLE or rank == 1 or 10 <= rank <= 36 or rank >= 200:
         return int(IGNORED)
     if category[0] not in _WORD_CATEGORIES:
@@ -154,7 +163,7 @@ _VOICED = _voiced()
 
 def unicode_version() -> dict[str, str]:
     """Return the version of Unicode that decides what units are, as `Stage.resources` names it, and of the rules here."""
-    return {"unicode": unicodedata.unidata_version, "units": "2"}
+    return {"unicode": unicodedata.unidata_version, "units": "3"}
 
 
 def utf8_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -228,22 +237,44 @@ def _join(last, code):
 
 
 @njit(cache=True, nogil=True)
-def _put_in_order(out, at, step, first, rank, table):
-    """Move the mark ``out[at : at + 3]`` before those of a higher class (UAX 15); `step` bytes lie between marks.
+def _put_in_order(marks, waiting, mark):
+    """Put `mark` (an entry) behind the `waiting` first of `marks` that are of its class or a lower one (UAX 15).
 
-    It moves past `MOST_MARKS` at most, or a text of marks alone would cost the square of its length.
+    It moves past as many as there is room for, or a text of marks alone would cost the square of its length.
+
+    Returns:
+        How many wait now.
     """
-    first = max(first, at - MOST_MARKS * step)
-    while at >= first + step:
-        before = at - step
-        if not np.uint8(0xE0) <= out[before] < np.uint8(0xF0):
-            return
-        code = _code_point(out, np.uintp(before), np.uintp(3))
-        if (table[code] >> CLASS_SHIFT) & CLASS <= rank or table[code] & EXPANDS:
-            return
-        for k in range(3):
-            out[before + k], out[at + k] = out[at + k], out[before + k]
-        at = before
+    rank = (mark >> CLASS_SHIFT) & CLASS
+    at = waiting
+    while at and (marks[at - 1] >> CLASS_SHIFT) & CLASS > rank:
+        marks[at] = marks[at - 1]
+        at -= 1
+    marks[at] = mark
+    return waiting + 1
+
+
+@njit(cache=True, nogil=True)
+def _add(entry, out, at, starts, ends, units, inside):
+    """Write an entry, behind the unit that is open (`inside`) or as the beginning of the next one.
+
+    Returns:
+        (where it ends in `out`, the number of units, whether the last of them is open).
+    """
+    solo = entry >> np.uint32(31)
+    if inside and solo:
+        ends[units - 1] = at
+        inside = False
+    if not inside:
+        if units:
+            out[at] = 32
+            at += np.uintp(1)
+        starts[units] = at
+        units += 1
+    at = _write(out, at, entry & CODE)
+    if solo:
+        ends[units - 1] = at
+    return at, units, not solo
 
 
 @njit(cache=True, nogil=True)
@@ -273,19 +304,18 @@ def fold(data, start, end, table, out, starts, ends):
     i, stop, at = np.uintp(start), np.uintp(end), np.uintp(0)
     more, more_end = np.uintp(0), np.uintp(0)  # entries of a character of several, in the table
     last, place = np.uint32(0), np.uintp(0)  # the unit of its own before, and where it lies, for what joins it
-    apart = (
-        False  # a mark stands between: a voicing mark still joins (UAX 15: nothing of its class or of none blocks it)
-    )
-    parted = np.uintp(0)  # where a separator came last: marks are put in order on either side
+    marks, waiting = np.empty(MOST_MARKS, np.uint32), 0  # those behind the last letter, in order
     inside = False
-    while i < stop or more < more_end:
+    while i < stop or more < more_end or waiting:
         if more < more_end:
             code = table[more]
             more += one
+        elif i >= stop:
+            code = SEPARATOR
         elif data[i] < 0x80:
             code = table[data[i]]
             i += one
-            while inside and code > np.uint32(1):
+            while inside and code > np.uint32(1) and not waiting:
                 out[at] = code
                 at += one
                 if i == stop or data[i] >= 0x80:
@@ -316,23 +346,31 @@ def fold(data, start, end, table, out, starts, ends):
             more += one
             continue
         if code & JOINS:
+            # a voicing mark joins over marks between: nothing of its class or of none blocks it (UAX 15)
             voicing = code & CODE == np.uint32(0x3099) or code & CODE == np.uint32(0x309A)
-            joined = _join(last, code & CODE) if voicing or not apart else np.uint32(0)
+            joined = _join(last, code & CODE) if voicing or not waiting else np.uint32(0)
             if joined:
                 _write(out, place, joined)
                 last = joined
                 continue
             if voicing:
+                last = np.uint32(0)
                 continue
-        solo = code >> np.uint32(31)
         rank = (code >> CLASS_SHIFT) & CLASS
+        if waiting and (not rank or waiting == MOST_MARKS):
+            for k in range(waiting):
+                at, units, inside = _add(marks[k], out, at, starts, ends, units, inside)
+            waiting = 0
+        if rank:
+            waiting = _put_in_order(marks, waiting, code)
+            continue
+        solo = code >> np.uint32(31)
         code = code & CODE
         if inside and (code == np.uint32(0) or solo):
             ends[units - 1] = at
             inside = False
         if code == np.uint32(0):
             last = np.uint32(0)
-            parted = at
             continue
         if not inside:
             if units:
@@ -341,14 +379,8 @@ def fold(data, start, end, table, out, starts, ends):
             starts[units] = at
             units += 1
             inside = True
-        if rank:
-            apart = True
-        else:
-            last, place, apart = code if solo else np.uint32(0), at, False
+        last, place = code if solo else np.uint32(0), at
         at = _write(out, at, code)
-        if rank and np.uint32(0x800) <= code < np.uint32(0x10000):
-            first = parted if solo else np.uintp(starts[units - 1])
-            _put_in_order(out, np.int64(at - three), 4 if solo else 3, np.int64(first), rank, table)
         if solo:
             ends[units - 1] = at
             inside = False
