@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pipeline.errors import RecipeError, UserError
 from pipeline.recipe import Recipe, options_from
 from pipeline.storage import Folder
-from tokenizer.training.options import DEFAULT_SPECIAL_TOKENS
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS
 
 FOLDER = "tokens"
 

@@ -14,13 +14,14 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
+from pipeline.imports import arrow_without_pandas
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
 from pipeline.run.inputs import sizes_of
-from pipeline.run.plan import RunPlan, check_place, formats, loads_of, preload_of
+from pipeline.run.plan import RunPlan, check_place, formats, is_ours, loads_of, preload_of
 from pipeline.run.publish import Finished
 from pipeline.storage import Folder, reach
 from tokenmill.places import executors
@@ -99,6 +100,8 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
         check_place(plan.recipe, out)
+        if all(map(is_ours, plan.recipe.stages)):
+            arrow_without_pandas()
         finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
     if finished is None:
         described = describe(plan, out)
