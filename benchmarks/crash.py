@@ -2,22 +2,31 @@
 
     python benchmarks/crash.py RECIPE [--kills 10] [--workers 1 2 4] [--seed 1]
 
-Prints whether corpus, ledger and budget have the same bytes with each number of workers, and after the kills; and
-whether a task whose tally stood before a kill was done again afterwards. Exit code 1 where anything differs.
+A run is killed, at a moment between its start and about its end, and begun again until it has ended; then the next run begins
+in a folder of its own, until so many kills have met one alive. Every third kill is of one process of the tree alone (the fork
+server, a worker), and the run is then killed as a whole a moment later, if it still goes on.
+
+Prints whether corpus, signals, ledger and budget have the same bytes with each number of workers, and after the kills; whether
+a task whose commit, observation or decision stood before a kill was done again afterwards; and processes left behind. Exit code
+1 where anything differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import pathlib
 import random
-import signal
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
+
+import psutil
 
 
 def main() -> int:
@@ -40,14 +49,37 @@ def main() -> int:
         reference = found[given.workers[0]]
         same = all(files == reference for files in found.values())
         print(f"same bytes with {given.workers} workers: {same}")
-        again, kills = kill_and_go_on(given, folder / "killed", seconds)
-        killed = digests(folder / "killed")
-        print(f"killed {kills} times: same bytes: {killed == reference}; finished tasks done again: {again}")
+        found_by_kills = Found()
+        chance = random.Random(given.seed)
+        while found_by_kills.kills < given.kills:
+            out = folder / "killed"
+            shutil.rmtree(out, ignore_errors=True)
+            kill_and_go_on(given, out, seconds, chance, found_by_kills)
+            found_by_kills.differ += digests(out) != reference
+        print(found_by_kills)
         summary = json.loads((folder / "killed/summary.json").read_text())
         print(
             f"read {summary['read']}, kept {summary['kept']}, failed {summary['failed']}, balanced {summary['balanced']}"
         )
-        return 0 if same and killed == reference and not again else 1
+        return 0 if same and not (found_by_kills.differ or found_by_kills.again or found_by_kills.left) else 1
+
+
+@dataclass
+class Found:
+    """What the kills have shown: runs that ended, kills that met one alive, runs that ended with other bytes, finished tasks
+    done again, processes that outlived their program by two seconds."""
+
+    runs: int = 0
+    kills: int = 0
+    differ: int = 0
+    again: int = 0
+    left: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills of {self.runs} runs: ended with other bytes: {self.differ}; finished tasks done again: "
+            f"{self.again}; processes left: {self.left}"
+        )
 
 
 def command(recipe: str, out: pathlib.Path, workers: int) -> list[str]:
@@ -55,31 +87,68 @@ def command(recipe: str, out: pathlib.Path, workers: int) -> list[str]:
     return [sys.executable, "-m", "tokenmill", "run", recipe, "--out", str(out), "--workers", str(workers), "--json"]
 
 
-def kill_and_go_on(given: argparse.Namespace, out: pathlib.Path, seconds: float) -> tuple[int, int]:
-    """Kill the run at random moments, then let it end; return tasks done again, and kills that met it alive."""
-    chance = random.Random(given.seed)
+def kill_and_go_on(
+    given: argparse.Namespace, out: pathlib.Path, seconds: float, chance: random.Random, found: Found
+) -> None:
+    """Begin the run again and again until it has ended, killed each time as long as kills are left."""
     stood: dict[pathlib.Path, int] = {}
-    again = kills = 0
-    for _ in range(given.kills):
-        process = subprocess.Popen(
-            command(given.recipe, out, given.workers[-1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    while True:
+        process = psutil.Popen(
+            command(given.recipe, out, given.workers[-1]),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
-        time.sleep(chance.uniform(0.3, max(1.0, seconds / 4)))
-        alive = process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += alive
-        now = {f: f.stat().st_mtime_ns for f in out.glob("[0-9]*/tally/*.json") if "#" not in f.name}
-        again += sum(now.get(file) != stamp for file, stamp in stood.items())
+        if found.kills < given.kills:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0.1, max(1.0, seconds / 3)))
+        else:
+            process.wait()
+        ended = process.poll()
+        if ended is None:
+            kill(process, chance, found)
+        now = finished_tasks(out)
+        found.again += sum(now.get(file) != stamp for file, stamp in stood.items() if file.parent.exists())
         stood = now
-    subprocess.run(command(given.recipe, out, given.workers[-1]), check=True, capture_output=True)
-    now = {f: f.stat().st_mtime_ns for f in out.glob("[0-9]*/tally/*.json")}
-    return again + sum(now.get(file) != stamp for file, stamp in stood.items()), kills
+        if ended is not None:
+            if ended:
+                sys.exit(f"the run ended with {ended}")
+            found.runs += 1
+            return
+
+
+def kill(process: psutil.Popen, chance: random.Random, found: Found) -> None:
+    """Kill one process of the tree now and then, and the program; count what outlives it."""
+    tree = process.children(recursive=True)
+    if tree and found.kills % 3 == 2:
+        with contextlib.suppress(psutil.Error):
+            chance.choice(tree).kill()
+        time.sleep(chance.uniform(0.0, 0.5))
+        with contextlib.suppress(psutil.Error):
+            tree = process.children(recursive=True)
+    process.kill()
+    process.wait()
+    found.kills += 1
+    _, alive = psutil.wait_procs(tree, timeout=2.0)
+    found.left += len(alive)
+
+
+def finished_tasks(out: pathlib.Path) -> dict[pathlib.Path, int]:
+    """Return when each commit, record of an observation and decision was written."""
+    places = ("tally/*.json", "observed-*/seen/*.json", "observed-*/decision-*/decision.json")
+    files = [file for place in places for file in out.glob(f"[0-9]*/{place}") if "#" not in file.name]
+    return {file: file.stat().st_mtime_ns for file in files}
 
 
 def digests(out: pathlib.Path) -> dict[str, str]:
     """Return the SHA-256 of each file of corpus, ledger and budget."""
-    files = [*out.glob("data/*"), *out.glob("[0-9]*/ledger/*"), *out.glob("token_counts/*"), out / "token_budget.json"]
+    files = [
+        *out.glob("data/*"),
+        *out.glob("signals/*"),
+        *out.glob("[0-9]*/ledger/*"),
+        *out.glob("token_counts/*"),
+        out / "token_budget.json",
+    ]
     files += [f for f in (out / "tokenizer").rglob("*") if f.is_file()]
     return {str(f.relative_to(out)): hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(files) if f.exists()}
 

@@ -188,6 +188,11 @@ class Stage:
             "libraries": {name: installed_version(name) for name in sorted(self.libraries)},
         }
 
+    def measuring(self) -> dict[str, Any]:
+        """What decides the signals that this stage measures and the texts that it hands on: its `identity`, save for
+        parameters that change verdicts alone."""
+        return self.identity()
+
     def fingerprint(self) -> str:
         """Return 16 hex digits of SHA-256 over `identity`."""
         return digest_of(self.identity())

@@ -10,6 +10,8 @@ import signal
 import sys
 import sysconfig
 
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def _installed_first() -> None:
     """Order the module path: the standard library, what is installed, then the rest; the working directory not at all."""
@@ -48,7 +50,7 @@ def _leave(number: int, frame: object) -> None:
 
 def _stops_early() -> None:
     """Let a signal end us without a word more than needed while modules are imported, and after the work is done."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOPS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
 
@@ -60,7 +62,9 @@ def main() -> int:
     _installed_first()
     from tokenmill.cli import main as command_line
 
-    return command_line()
+    code = command_line()
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # the work is done: a signal in the last moments changes nothing
+    return code
 
 
 if __name__ == "__main__":

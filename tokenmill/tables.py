@@ -61,6 +61,8 @@ def check_languages(stages: Sequence[Stage]) -> None:
 
 def check_mix(recipe: Recipe, stages: Sequence[Stage]) -> None:
     """Raise RecipeError where a mixture names other sources than the inputs have, as far as the recipe tells these."""
+    if not any(isinstance(stage, Mix) for stage in stages):
+        return
     sources = {file.source or _own_source(file) for file in recipe.inputs}
     for number, stage in enumerate(stages):
         if isinstance(stage, (PythonStage, FunctionStage)) or any(column.name == "source" for column in stage.adds):

@@ -170,13 +170,13 @@ def _holds_texts(feed: Feed, kind: str) -> bool:
     return texts
 
 
-def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:
-    """Return the pieces `file` is read in, in order; none for an empty file.
+def plan_splits(file: InputFile, split_bytes: int, kind: str = "") -> list[Split]:
+    """Return the pieces `file`, a `kind` by `detect_format`, is read in, in order; none for an empty file.
 
     They depend on the file and `split_bytes` (bytes as stored) alone. Parquet is cut into runs of row groups; plain
     JSON lines, and WARC and ARC that are plain or of a gzip member a record, into byte ranges; other files are one piece.
     """
-    kind = detect_format(file)
+    kind = kind or detect_format(file)
     if kind == "empty":
         return []
     if kind == "parquet":
@@ -218,13 +218,16 @@ def _row_groups(file: InputFile, split_bytes: int) -> Iterator[tuple[int, int, i
         yield start, len(groups), total
 
 
-def carried_fields(file: InputFile) -> pa.Schema:
+def carried_fields(file: InputFile, kind: str = "") -> pa.Schema:
     """Return the columns of a Parquet or Arrow file that are carried beside ours; no columns for other formats.
+
+    Args:
+        kind: what `detect_format` says of it, where that was asked already.
 
     Raises:
         InputError: the file cannot be read, has no text or page column, or one of a type that is no text.
     """
-    kind = detect_format(file)
+    kind = kind or detect_format(file)
     if kind not in TABLES:
         return pa.schema([])
     return pa.schema([pa.field(name, kind) for name, _, kind in _layout(file, kind).carried])
@@ -236,13 +239,13 @@ def _layout(file: InputFile, kind: str) -> Layout:
     return layout_of(file, footer_of(file).schema)
 
 
-def provides(file: InputFile) -> set[str]:
-    """Return what documents of `file` carry: ``text``, ``raw`` (pages), or both. The first records of the file are read.
+def provides(file: InputFile, kind: str = "") -> set[str]:
+    """Return what documents of `file`, a `kind` by `detect_format`, carry: ``text``, ``raw`` (pages), or both. The first records of the file are read.
 
     Raises:
         InputError: as `carried_fields`, and where none of the first records has a text under the key that should hold it.
     """
-    base, _, packing = detect_format(file).partition(".")
+    base, _, packing = (kind or detect_format(file)).partition(".")
     if base in TABLES:
         return set(_layout(file, base).payload)
     if base in ("jsonl", "json", "csv", "tsv"):

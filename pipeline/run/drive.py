@@ -21,7 +21,7 @@ from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
-from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
+from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted, read_manifest
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
 from pipeline.run.phase import ENOUGH, Phase
@@ -109,6 +109,7 @@ class _Run:
     beside: Mapping[str, str]
     executor: Executor = run_local
     looks_only: bool = False
+    begin: str = ""  # stands for the run before its first pass
     at: int = 1  # the pass that is being made; behind the last: publishing
     reports: list[PassReport] = field(default_factory=list)
     decided: dict[str, Decided] = field(default_factory=dict)
@@ -125,7 +126,7 @@ class _Run:
         looked: list[Looked] = []
         for note in self.plan.recipe.notes:
             self.progress.note(note)
-        chain = self._start()
+        chain = self.begin = self._start()
         for step in self.plan.passes:
             self.at = step.number
             decided = self._decisions(self._able(step), looked, standing)
@@ -314,6 +315,7 @@ class _Run:
         makes: bool, writes: bool,
     ) -> PassWork:  # fmt: skip
         limits = self.plan.recipe.limits
+        signals = self.plan.recipe.output.signals and makes and any(a.stage.measures for a in applied)
         return PassWork(
             stages=tuple(applied),
             observers=tuple(observers),
@@ -329,8 +331,17 @@ class _Run:
             text_characters=self.plan.recipe.ledger.text_characters,
             failed_share=limits.failed_share,
             sample=self.plan.recipe.tryout.sample,
-            signals=self.plan.recipe.output.signals and makes and any(a.stage.measures for a in applied),
+            signals=signals,
+            measuring=digest_of([self.begin, [[a.label, a.stage.measuring()] for a in applied]]) if signals else "",
+            measured=self._published(step, folder) if signals else None,
         )
+
+    def _published(self, step: Pass, folder: str) -> Folder | None:
+        """Return the folder of pass `step` in its form that was last published, where that is another than `folder`."""
+        manifest = read_manifest(self.out)
+        begin = f"{step.number:02d}-{step.name}-"
+        found = [p["folder"] for p in manifest.passes if p["folder"].startswith(begin)] if manifest else []
+        return self.out / found[0] if found and found[0] != folder else None
 
     def _look(self, observer: Observer, seen: Records[Look], after: Standing, report: PassReport) -> Looked:
         """Return what `observer` has seen of the whole corpus, and the documents it could not see as drops to come."""

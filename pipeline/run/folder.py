@@ -49,7 +49,6 @@ class Manifest:
     """Content of ``manifest.json``: what the published files are, and what they were made from.
 
     Attributes:
-        state: always ``complete``: until all files are in their place the manifest waits below ``.next/``.
         identity: stands for everything published.
         passes: folders of the passes that lead to it, in order.
         made: folders of all passes ever made in the run folder.
@@ -59,7 +58,6 @@ class Manifest:
     edition: int
     name: str
     recipe_file: str
-    state: str
     identity: str
     recipe: dict[str, Any]
     stages: list[dict[str, Any]]

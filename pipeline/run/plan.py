@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,8 @@ class RunPlan:
     recipe: Recipe
     passes: tuple[Pass, ...]
     splits: tuple[Split, ...]
+    kinds: tuple[str, ...] = ()
+    """What each input is, as `pipeline.readers.detect_format` says."""
 
     @property
     def labels(self) -> list[str]:
@@ -62,12 +65,13 @@ def _working(steps: Sequence[Pass]) -> list[Stage]:
 
 def plan_run(recipe: Recipe) -> RunPlan:
     """Return what running `recipe` means. Opens every input and reads its schema; raises UserError for any fault."""
-    schema = check_inputs(recipe.inputs, recipe.stages)
-    cut = of_each(recipe.inputs, lambda file: plan_splits(file, recipe.limits.split_bytes))
+    schema, kinds = check_inputs(recipe.inputs, recipe.stages)
+    kind_of = dict(zip(recipe.inputs, kinds, strict=True))
+    cut = of_each(recipe.inputs, lambda file: plan_splits(file, recipe.limits.split_bytes, kind_of[file]))
     splits = [split for pieces in cut for split in pieces]
     passes = tuple(plan_passes(recipe.stages, schema))
     check_output(recipe, passes[-1].schema_out)
-    return RunPlan(recipe, passes, tuple(bundled(splits)))
+    return RunPlan(recipe, passes, tuple(bundled(splits)), kinds)
 
 
 def check_output(recipe: Recipe, schema: pa.Schema) -> None:
@@ -123,8 +127,8 @@ def is_ours(stage: Stage) -> bool:
     return type(stage).__module__.startswith("stages.") and not stage.runs_code
 
 
-def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:
-    """Return the columns of the documents in `files`: those of readers, and those carried from Parquet.
+def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> tuple[pa.Schema, tuple[str, ...]]:
+    """Return the columns of the documents in `files`, those of readers and those carried from Parquet, and what each file is.
 
     Every file is opened and its schema read.
 
@@ -134,24 +138,33 @@ def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Sche
     carried: dict[str, tuple[pa.DataType, str]] = {}
     pages: InputFile | None = None
     broken: list[BrokenInput] = []
-    for file, fields in zip(files, of_each(files, carried_fields), strict=True):
+    kinds: list[str] = []
+    for file, (kind, fields, carries) in zip(files, of_each(files, _look_at), strict=True):
+        kinds.append(sys.intern(kind))
         for field in fields:
             known, other = carried.setdefault(field.name, (field.type, file.name))
             if known != field.type:
                 carried[field.name] = (_wider(field.name, known, other, field.type, file.name), other)
-        try:
-            carries = provides(file)  # of every file: a wrong column is found here
-        except BrokenInput as error:
-            broken.append(error)
-            continue
-        if pages is None and "raw" in carries:
+        if isinstance(carries, BrokenInput):
+            broken.append(carries)
+        elif pages is None and "raw" in carries:
             pages = file
     if broken and len(broken) == len(files):
         raise broken[0]
     if pages is not None:
         _check_pages(pages, stages)
     ours = [f for f in INPUT_FIELDS if pages is not None or f.name not in ("raw", "content_type")]
-    return pa.schema([*ours, *(pa.field(name, kind) for name, (kind, _) in sorted(carried.items()))])
+    return pa.schema([*ours, *(pa.field(name, kind) for name, (kind, _) in sorted(carried.items()))]), tuple(kinds)
+
+
+def _look_at(file: InputFile) -> tuple[str, pa.Schema, set[str] | BrokenInput]:
+    """Return what a file is, the columns that it carries beside ours, and what its documents carry, or why none can be read."""
+    kind = detect_format(file)
+    fields = carried_fields(file, kind)
+    try:
+        return kind, fields, provides(file, kind)  # of every file: a wrong column is found here
+    except BrokenInput as error:
+        return kind, fields, error
 
 
 def _check_pages(pages: InputFile, stages: Sequence[Stage]) -> None:
@@ -174,8 +187,3 @@ def _wider(name: str, a: pa.DataType, a_file: str, b: pa.DataType, b_file: str) 
         raise InputError(
             f"column {name!r} is {a} in {a_file} but {b} in {b_file}: read them in separate runs, or rename one"
         ) from error
-
-
-def formats(files: Sequence[InputFile]) -> dict[str, str]:
-    """Return the format of each file by its name. Raises InputError for one that is of none we read."""
-    return {file.name: detect_format(file) for file in files}

@@ -277,7 +277,6 @@ def _manifest(finished: Finished, state: Unfinished, marks: InputMarks, beside: 
         edition=EDITION,
         name=plan.recipe.name,
         recipe_file=state.recipe_file,
-        state="complete",
         identity=identity,
         recipe=dict(plan.recipe.resolved),
         stages=stages,

@@ -29,6 +29,7 @@ from pipeline.tally import READ, StageTally, Tally, count_reason, too_many
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.loading import load_once
 from pipeline.worker.looker import Looker
+from pipeline.worker.measured import Measured
 from pipeline.worker.read import read_task, rows_table
 from pipeline.worker.signals import SignalBuilder
 from pipeline.worker.task import Applied, ShardTask, sha_of
@@ -142,8 +143,13 @@ class ShardMaker:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = 0
         self._rows: list[np.ndarray] = []
-        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), care=task.care)
+        self._signals = SignalBuilder(self.work.stages if self.work.signals else (), self._measured(), care=task.care)
         self.lookers = [Looker(observer, task) for observer in self.work.observers]
+
+    def _measured(self) -> Measured:
+        """Return what another form of the pass may have measured of the same documents."""
+        mark = digest_of([self.work.measuring, self.task.stand.outcome if self.task.stand else ""])
+        return Measured(mark, self.work.measured, f"signals/{self.name}.parquet")
 
     @property
     def is_full(self) -> bool:

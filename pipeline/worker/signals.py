@@ -19,13 +19,11 @@ from pipeline.ledger import LedgerBuilder
 from pipeline.stage import Outcome, Stage
 from pipeline.worker.children import Care
 from pipeline.worker.isolate import apply_stage
+from pipeline.worker.measured import MARK, STAYS, Measured
 from pipeline.worker.task import Applied
 
 STAGES = b"tokenmill.stages"
 """Key of the schema's metadata: the labels of the pass's stages, and which of them are rows."""
-STAYS = -1
-"""In columns `left` and `fails`: no stage of the pass."""
-
 FACTS = pa.schema(
     [
         ("number", pa.int64()),  # of the document in the split or shard that the pass read
@@ -63,8 +61,8 @@ class SignalBuilder:
 
     _rule: list[str | None]
 
-    def __init__(self, stages: Sequence[Applied], *, care: Care | None = None):
-        self._stages, self._care = stages, care
+    def __init__(self, stages: Sequence[Applied], measured: Measured | None = None, *, care: Care | None = None):
+        self._stages, self._care, self._measured_before = stages, care, measured
         self._end_of = {n: end for first, end in rows_of_stages([a.stage for a in stages]) for n in range(first, end)}
         self._names: list[str] = []
         self._places: dict[int, slice] = {}
@@ -72,6 +70,7 @@ class SignalBuilder:
             columns = columns_of(stages[index].label, stages[index].stage)
             self._places[index] = slice(len(self._names), len(self._names) + len(columns))
             self._names += columns
+        self._row_of = {n: first for first, end in rows_of_stages([a.stage for a in stages]) for n in range(first, end)}
         self._tables: list[pa.Table] = []
         self._aside: list[Batch] = []  # documents that have left in this row, as they would be here
 
@@ -112,10 +111,21 @@ class SignalBuilder:
             self._aside = []
             return
         dropped = [removal.row for removal in outcome.removed if removal.kind == "document"]
+        dropped = self._not_known(index, batch, dropped)
         if dropped:
             gone = batch.select(dropped)
             stage = self._stages[index].stage
             self._aside.append(self._measured(index, gone) if stage.edits else gone)
+
+    def _not_known(self, index: int, batch: Batch, dropped: list[int]) -> list[int]:
+        """Return those of `dropped` whose signals of the rest of the row are not known from before; note those that are."""
+        if self._measured_before is None or not dropped:
+            return dropped
+        rest = slice(self._places[index].stop, self._places[self._end_of[index] - 1].stop)
+        numbers = batch.numbers[dropped]
+        known, values = self._measured_before.values(numbers, self._names[rest], self._row_of[index])
+        self._values[np.searchsorted(self._numbers, numbers[known]), rest] = values
+        return [row for row, is_known in zip(dropped, known.tolist(), strict=True) if not is_known]
 
     def _measured(self, index: int, batch: Batch) -> Batch:
         """Return what stage `index` would hand on of documents that have left before, their signals noted."""
@@ -164,7 +174,8 @@ class SignalBuilder:
         rows = rows_of_stages([applied.stage for applied in self._stages])
         told = {"labels": [applied.label for applied in self._stages], "rows": rows}
         fields = [*FACTS, *(pa.field(name, pa.float64()) for name in self._names)]
-        return pa.schema(fields, {STAGES: json.dumps(told).encode()})
+        mark = {} if self._measured_before is None else {MARK: self._measured_before.mark.encode()}
+        return pa.schema(fields, {STAGES: json.dumps(told).encode(), **mark})
 
     def table(self) -> pa.Table:
         """Return the signals of the shard."""

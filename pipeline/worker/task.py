@@ -59,6 +59,8 @@ class PassWork:
         shards: the corpus that decisions applied here speak of.
         batch_bytes, record_bytes, shard_bytes, memory_bytes: see `pipeline.recipe.Limits`.
         signals: what stages measure is written down.
+        measuring: stands for what decides the signals of a document that comes to the pass.
+        measured: folder of another form of the pass, which may have measured the same; None where there is none.
         failed_share: a task in which more than this share fails ends the run.
         sample: share of the documents of the input that is read.
     """
@@ -78,6 +80,8 @@ class PassWork:
     failed_share: float
     sample: float = 1.0
     signals: bool = False
+    measuring: str = ""
+    measured: Folder | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:

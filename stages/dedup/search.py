@@ -45,8 +45,9 @@ REPRESENTATIVES = 128
 """In a bucket of more documents each is compared with the first so many: they are pages of a template, most likely, and
 comparing all with all would take the square of their number."""
 
-PART_ROWS = 250_000
-"""Documents of one task, about 50 MB of observations and as much again of hashes on their way."""
+PART_ROWS = 80_000
+"""Documents of one task: about 40 MB of observations and hashes on their way; pages of a template have some thirty pairs
+each, whose settling takes ten times that."""
 
 GIANT = 100_000
 """A bucket of more documents is not held in one task, but in slices by parts of the corpus."""

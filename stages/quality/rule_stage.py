@@ -155,6 +155,11 @@ class RuleStage(DocumentStage):
         """Parameters whose change leaves signals and texts as they are, so that `first_broken` tells what it would do."""
         return frozenset(self.rule_parameters) | ({"signals"} if self.edits else {"mode", "signals"})
 
+    def measuring(self) -> dict[str, Any]:
+        identity = self.identity()
+        parameters = {name: value for name, value in identity["parameters"].items() if name not in self.answerable}
+        return {**identity, "parameters": parameters, "signals": list(self.signal_names)}
+
     def unanswered(self, other: RuleStage) -> list[str]:
         """Return the parameters in which `other` differs and that this one's signals cannot answer for.
 

@@ -21,7 +21,7 @@ from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
 from pipeline.run.inputs import sizes_of
-from pipeline.run.plan import RunPlan, check_place, formats, is_ours, loads_of, preload_of
+from pipeline.run.plan import RunPlan, check_place, is_ours, loads_of, preload_of
 from pipeline.run.publish import Finished
 from pipeline.storage import Folder, reach
 from tokenmill.places import executors
@@ -99,7 +99,6 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
         start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
-        check_place(plan.recipe, out)
         if all(map(is_ours, plan.recipe.stages)):
             arrow_without_pandas()
         finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
@@ -193,7 +192,8 @@ def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
 
 def describe(plan: RunPlan, out: Folder) -> dict[str, Any]:
     """Return what running `plan` would do: inputs by format, columns, passes, what stands already, bytes expected."""
-    kinds = formats(plan.recipe.inputs)
+    check_place(plan.recipe, out)
+    kinds = dict(zip((file.name for file in plan.recipe.inputs), plan.kinds, strict=True))
     sizes = sizes_of(plan.recipe.inputs)
     pages = sum(sizes.get(name, 0) for name, kind in kinds.items() if "warc" in kind or "arc" in kind)
     stored = sum(sizes.values())
