@@ -1,4 +1,11 @@
-"""One hash mixer and one open-addressing table for all kernels: what is sought by a number, or by a hash of bytes."""
+"""One hash mixer and one open-addressing table for all kernels: what is sought by a number, or by a hash of bytes.
+
+Some tables have a loop of their own. Equal hashes are not enough where what stands in a cell is held against the key itself:
+`tokenizer.pretokens.byte_table` has a pretoken of up to 16 bytes in the cell, so that a look-up touches one cache line;
+`stages.text.word_numbers` and `stages.text.ngrams` number what lies in one text. And where keys are all 64 bits of a hash
+already, which need no mixing and leave no value for a free cell: the index of `stages.decontamination` as it lies in its file,
+and `tokenizer.batches.look_kernel`.
+"""
 
 from __future__ import annotations
 

@@ -10,10 +10,12 @@ import contextlib
 import os
 import pickle
 import select
+import signal
 import struct
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -85,11 +87,72 @@ def read_footer(file: InputFile) -> Footer | InputError:
         return unreadable(file, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
 
 
+class _Fork:
+    """A fork of this process that serves: what `_Child` needs of `subprocess.Popen`, without its quarter of a second."""
+
+    def __init__(self) -> None:
+        asked, asks = os.pipe()
+        answers, answered = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._serve(asked, answered)
+        os.close(asked)
+        os.close(answered)
+        self.stdin, self.stdout = os.fdopen(asks, "wb", buffering=0), os.fdopen(answers, "rb", buffering=0)
+        self._code: int | None = None
+
+    @staticmethod
+    def _serve(asked: int, answered: int) -> None:
+        """Answer with nothing of the parent's but these two ends, and end without what it does at its end."""
+        with contextlib.suppress(BaseException):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            os.dup2(asked, 0)
+            os.dup2(answered, 1)
+            os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            serve()
+        os._exit(0)
+
+    def poll(self) -> int | None:
+        """Return how it ended; None where it has not."""
+        return self._ended(os.WNOHANG)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return how it ended. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        until = time.monotonic() + (timeout or 0.0)
+        while timeout is not None and self.poll() is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired("footers", timeout)
+            time.sleep(0.002)
+        code = self._ended(0)
+        assert code is not None
+        return code
+
+    def kill(self) -> None:
+        """End it."""
+        if self.poll() is None:
+            os.kill(self._pid, signal.SIGKILL)
+
+    def _ended(self, how: int) -> int | None:
+        if self._code is None:
+            pid, status = os.waitpid(self._pid, how)
+            if pid:
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+
+def forked() -> None:
+    """Let the child be a fork of this process: for programs of our own, which run no code of others beside it."""
+    _child.forks = True
+
+
 class _Child:
     """The process that reads footers, started when it is needed."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self.forks = False
+        self._process: subprocess.Popen[bytes] | _Fork | None = None
         self._last: tuple[Any, Footer] | None = None
 
     def ask(self, file: InputFile) -> Footer | InputError:
@@ -124,9 +187,12 @@ class _Child:
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return None if code == 0 else unreadable(file, f"its footer ends the process that reads it: {how}")
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> subprocess.Popen[bytes] | _Fork:
         if self._process is None or self._process.poll() is not None:
             self.end()
+            if self.forks and threading.active_count() == 1:
+                self._process = _Fork()
+                return self._process
             command = [sys.executable, *_SWITCHES, "-c", "from pipeline.readers.footers import serve; serve()"]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import sys
+import tomllib
 from collections import Counter
 from typing import Any
 
@@ -70,9 +72,21 @@ def run(given: argparse.Namespace) -> int:
     """Check the recipe, and carry it out unless this is a dry run."""
     if given.workers is not None and given.workers < 1:
         raise UserError(f"--workers must be at least 1; got {given.workers}")
+    _start_early(given)
     recipe = load_recipe(given.recipe, [*given.set, *_tryout(given)])
     with located(recipe.file, recipe.overridden):
         return _run(given, recipe)
+
+
+def _start_early(given: argparse.Namespace) -> None:
+    """Start the fork server while the recipe's stages are imported here, where all is still to be done as far as is seen."""
+    if given.executor != "local" or given.dry_run or "://" in (given.out or ""):
+        return
+    with contextlib.suppress(Exception):  # what is wrong is said when the recipe is read
+        recipe = pathlib.Path(given.recipe)
+        name = given.out or pathlib.Path("runs") / tomllib.loads(recipe.read_text("utf-8")).get("name", recipe.stem)
+        if not _began(local_folder(name)):
+            start_fork_server(preload_of(()))
 
 
 def _tryout(given: argparse.Namespace) -> list[str]:

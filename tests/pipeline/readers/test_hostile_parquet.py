@@ -3,13 +3,15 @@
 import contextlib
 import random
 import re
+import threading
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.readers import InputFile, ReadOptions, carried_fields, parquet, plan_splits, read_split
+from pipeline.readers import InputFile, ReadOptions, carried_fields, footers, parquet, plan_splits, read_split
 from pipeline.readers.footers import Footer, read_footer
 from tests.pipeline.readers.made import read
 
@@ -143,14 +145,34 @@ def _die():
     os.abort()
 
 
-def test_a_footer_that_ends_its_reader_costs_nobody_else_his(tmp_path):
-    from pipeline.readers.footers import footer_of
+@pytest.fixture
+def child(monkeypatch):
+    """Return a reader of footers of its own."""
+    made = footers._Child()
+    monkeypatch.setattr(footers, "_child", made)
+    yield made
+    made.end()
 
+
+@pytest.mark.parametrize("forks", [False, True])
+def test_a_footer_that_ends_its_reader_costs_nobody_else_his(tmp_path, child, forks):
+    child.forks = forks
     good, bad = InputFile(str(write(tmp_path / "a.parquet")), "a.parquet"), Killer("gone", "crawl/b.parquet")
-    assert footer_of(good).schema.names == ["text"]
+    assert footers.footer_of(good).schema.names == ["text"]
+    assert isinstance(child._process, footers._Fork) == (forks and threading.active_count() == 1)
     with pytest.raises(InputError, match=r"crawl/b\.parquet .* signal 6"):
-        footer_of(bad)
-    assert footer_of(InputFile(good.path, "other")).groups == read_footer(good).groups
+        footers.footer_of(bad)
+    assert footers.footer_of(InputFile(good.path, "other")).groups == read_footer(good).groups
+
+
+def test_a_fork_that_reads_footers_holds_nothing_of_its_parent_open_and_ends_with_it(tmp_path, child):
+    child.forks = True
+    with open(tmp_path / "held", "w") as held:
+        footers.footer_of(InputFile(str(write(tmp_path / "a.parquet")), "a.parquet"))
+        process = psutil.Process(child._process._pid)
+        assert held.name not in {file.path for file in process.open_files()}
+    assert child.end() == 0
+    assert child._process is None
 
 
 def test_a_footer_says_what_reading_it_here_would(tmp_path):

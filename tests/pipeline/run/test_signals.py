@@ -96,6 +96,53 @@ def test_every_document_has_a_row_kept_or_dropped_and_failed(tmp_path):
     assert ((left == 0) & (step.column("fails") == 0)).sum() == summary.failed > 0
 
 
+CHANGED = {
+    "looser": (GopherQuality(min_doc_words=3, words="whitespace"), *RULES[1:]),
+    "stricter": (GopherQuality(min_doc_words=40, words="whitespace"), *RULES[1:]),
+    "in the middle": (RULES[0], C4(min_num_sentences=3), RULES[2]),
+    "what is measured": (RULES[0], C4(min_num_sentences=2, split_paragraph=False), RULES[2]),
+    "in the row before": (RULES[0], Fussy(), *RULES[1:]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_changed_parameter_leaves_what_a_first_run_with_it_leaves(tmp_path, change):
+    folder, before = corpus(tmp_path / "in"), (RULES[0], Fussy(), *RULES[1:])
+    run(folder, tmp_path / "out", before if change == "in the row before" else RULES)
+    changed = CHANGED[change]
+    if change == "in the row before":
+        changed = (GopherQuality(min_doc_words=5, words="whitespace"), *changed[1:])
+    run(folder, tmp_path / "out", changed)
+    run(folder, tmp_path / "fresh", changed)
+    assert digests(tmp_path / "out") == digests(tmp_path / "fresh")
+    data = [sorted((tmp_path / place / "data").iterdir()) for place in ("out", "fresh")]
+    assert [f.read_bytes() for f in data[0]] == [f.read_bytes() for f in data[1]]
+
+
+def test_what_leaves_early_is_measured_once_however_often_a_threshold_changes(tmp_path, monkeypatch):
+    folder, measured = corpus(tmp_path / "in"), []
+    measure = FineWeb.measure
+    monkeypatch.setattr(FineWeb, "measure", lambda stage, document: measured.append(1) or measure(stage, document))
+    first = run(folder, tmp_path / "out")
+    assert len(measured) >= first.read
+    for rules in (CHANGED["looser"], RULES[:1] + CHANGED["in the middle"][1:], CHANGED["stricter"]):
+        measured.clear()
+        summary = run(folder, tmp_path / "out", rules)
+        (row,) = [stage for stage in summary.stages if stage.stage == "fineweb"]
+        came = row.documents_in
+        assert 0 < came < summary.read
+        assert came <= len(measured) <= came + 1  # and one text by which the stage is loaded
+
+
+def test_what_left_early_is_measured_again_where_what_is_measured_has_changed(tmp_path, monkeypatch):
+    folder, measured = corpus(tmp_path / "in"), []
+    run(folder, tmp_path / "out")
+    measure = FineWeb.measure
+    monkeypatch.setattr(FineWeb, "measure", lambda stage, document: measured.append(1) or measure(stage, document))
+    summary = run(folder, tmp_path / "out", CHANGED["what is measured"])
+    assert len(measured) >= summary.read
+
+
 def test_a_document_dropped_by_one_rule_set_is_measured_by_those_behind_it_as_if_it_had_come_there(tmp_path):
     run(corpus(tmp_path / "in", files=1), tmp_path / "out")
     (step,) = signals(tmp_path / "out")
