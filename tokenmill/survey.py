@@ -98,6 +98,8 @@ def _looked_at(file: InputFile) -> tuple[InputFile, Kind]:
     try:
         given = provides(file)
     except UserError:
+        if format.partition(".")[0] == "tar":
+            raise
         records = _records(file, format)
         found = likely(records)
         if found is None or found[0] == found[1]:
@@ -107,7 +109,7 @@ def _looked_at(file: InputFile) -> tuple[InputFile, Kind]:
         file = InputFile(file.path, file.name, file.source, (found,))
         given = provides(file)
     plan_splits(file, 1 << 40)
-    return file, Kind(format, file.columns, "raw" in given and "text" not in given)
+    return file, Kind(format, file.columns, "raw" in given)
 
 
 def _records(file: InputFile, format: str) -> list[Mapping[str, Any]]:

@@ -17,7 +17,7 @@ import tomli_w
 from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
 from pipeline.readers import InputFile
-from pipeline.recipe_inputs import is_meant
+from pipeline.readers.names import is_meant
 from tokenmill.recipes import recipe_names, recipe_text
 from tokenmill.survey import LOOK, Kind, Survey, Tried, TryOut, survey, typed
 from tokenmill.terminal import lines, visible
