@@ -27,6 +27,7 @@ class InputFile:
         source: label of its documents; None lets a `source` column of the file speak, else `DEFAULT_SOURCE`.
         columns: our name -> theirs, such as ``(("text", "content"), ("id", "doc_id"))``.
         documents: of a text file: what in it is a document, one of `DOCUMENTS`.
+        option: the option of a command that names the column of the text, where no recipe does.
     """
 
     path: str
@@ -34,6 +35,7 @@ class InputFile:
     source: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
     documents: str = "file"
+    option: str = ""
 
     def theirs(self, ours: str) -> str | None:
         """Return what the recipe says the file calls our column `ours`, or None where it says nothing."""
