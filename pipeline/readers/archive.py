@@ -28,6 +28,8 @@ LARGEST, ALWAYS, EXPANDS = 8 << 30, 64 << 20, 500
 """A member is unpacked up to `LARGEST` bytes, and beyond `ALWAYS` only up to `EXPANDS` times what is stored of the archive."""
 LOOKED_AT, LOOKED_THROUGH = 64, 100_000
 """Members that show what an archive holds, and members passed over in looking for them."""
+NOT_READ = "not read from an archive"
+"""What members that are no documents are counted as, with the reason behind it."""
 _ONE_DOCUMENT = ("txt", "html")
 
 ReadMember = Callable[[InputFile, ReadOptions], Iterator[Item]]
@@ -38,9 +40,10 @@ def shows(file: InputFile, packing: str, look: Callable[[InputFile], set[str]]) 
     """Return what `look` finds in the first files of archive `file`, all together.
 
     Raises:
-        InputError: it holds no file that is read; or what `look` raises of the first.
+        InputError: it holds no file that is read, or what `look` raises where all of them are so.
     """
     found: set[str] = set()
+    wrong: InputError | None = None
     count = 0
     with open_input(file.path) as source, _spool() as spool:
         tar = Tar(open_packed(source, packing))
@@ -52,8 +55,13 @@ def shows(file: InputFile, packing: str, look: Callable[[InputFile], set[str]]) 
             unpacked = _unpack(tar, spool)
             if tar.missing:
                 break
-            found |= look(_as_file(file, member, unpacked))
+            try:
+                found |= look(_as_file(file, member, unpacked))
+            except InputError as error:
+                wrong = wrong or error
             count += 1
+    if not found and wrong is not None:
+        raise wrong
     if not found:
         raise InputError(
             f"{file.name} holds no file of a kind that is read from an archive: unpack it and name its files"
@@ -103,7 +111,7 @@ class ArchiveReader:
                     continue
                 reason = why_not(member.path)
                 if reason:
-                    passed.ignore(f"not read from an archive: {reason}")
+                    passed.ignore(f"{NOT_READ}: {reason}")
                     continue
                 for item in self._of(tar, member, spool):
                     yield item

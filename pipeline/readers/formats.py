@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from pipeline.errors import BrokenInput, InputError
 from pipeline.guard import guard
-from pipeline.readers.archive import ArchiveReader, shows
+from pipeline.readers.archive import NOT_READ, ArchiveReader, shows
 from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
 from pipeline.readers.compressed import compression_of, open_feed
-from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
+from pipeline.readers.contract import Ignored, InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
 from pipeline.readers.feed import Feed
 from pipeline.readers.footers import footer_of
@@ -301,9 +301,17 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
 
 
 def _read_member(file: InputFile, options: ReadOptions) -> Iterator[Item]:
-    """Yield what `file`, which was unpacked from an archive, holds."""
+    """Yield what `file`, which was unpacked from an archive, holds; one without texts, such as facts about a page beside it,
+    is counted."""
     kind = detect_format(file).partition(".")[0]
     if kind in NOT_IN_ARCHIVES:
         raise InputError(f"{file.name} is {kind}, which is not read from an archive: unpack it")
+    try:
+        provides(file)
+    except BrokenInput:
+        pass  # its lines are faults
+    except InputError:
+        yield Ignored(f"{NOT_READ}: {kind} without a text", 1)
+        return
     for split in plan_splits(file, 1 << 62):
         yield from read_split(split, options)

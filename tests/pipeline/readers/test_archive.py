@@ -218,6 +218,17 @@ def test_a_wrong_key_is_found_before_work_starts(tmp_path):
     assert texts(read(tmp_path / "a.tar", columns=(("text", "content"),))) == ["a text of some length"]
 
 
+def test_facts_beside_the_documents_are_counted_and_no_documents(tmp_path):
+    members = {
+        f"{n}.{kind}": data for n in range(3) for kind, data in (("json", b'{"title": "t", "n": 1}'), ("txt", b"text"))
+    }
+    (tmp_path / "a.tar").write_bytes(tar(members))
+    assert provides(InputFile(str(tmp_path / "a.tar"), "a.tar")) == {"text"}
+    found = read(tmp_path / "a.tar")
+    assert (texts(found), found.faults) == (["text"] * 3, [])
+    assert dict(found.ignored) == {"not read from an archive: jsonl without a text": 3}
+
+
 @pytest.mark.parametrize("members", [{}, {"a.png": b"x"}, {"README.txt": b"x"}])
 def test_an_archive_without_documents_is_refused(tmp_path, members):
     (tmp_path / "a.tar").write_bytes(tar(members) if members else bytes(10240))
