@@ -57,6 +57,7 @@ def make_shards(
     *,
     formats: Sequence[str] = ("megatron",),
     text_column: str = "text",
+    documents: str = "file",
     workers: int | None = None,
     replace: bool = False,
     note: Note | None = None,
@@ -66,6 +67,7 @@ def make_shards(
     Args:
         paths: Parquet, JSONL, WET or text files; folders and globs; or the ``data`` folder of a run.
         formats: of `FORMATS`; Megatron's is always written.
+        documents: of text files: what in them is a document, ``file``, ``line`` or ``paragraph``.
         workers: processes; as many as cores if not given.
         replace: put these in place of other shards in `out`; else those are refused.
         note: told of progress.
@@ -74,8 +76,9 @@ def make_shards(
     """
     formats = tuple(dict.fromkeys(("megatron", *formats)))
     check_formats(formats, options)
-    pieces = find_inputs(paths, text_column)
-    identity = digest_of([EDITION, options.identity(), text_column, _inputs(pieces)])
+    pieces = find_inputs(paths, text_column, documents)
+    cut_so = [text_column] if documents == "file" else [text_column, documents]
+    identity = digest_of([EDITION, options.identity(), *cut_so, _inputs(pieces)])
     with lease(out):
         before = read_manifest(out) if out.exists(MANIFEST) else None
         if before is not None and before.identity == identity and before.is_whole(out):

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from tokenmill.terminal import Ticker
+from tokenmill.text_options import add_text_options
 
 
 def add_parser(commands: Any) -> None:
@@ -29,7 +30,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--part-tokens", type=float, default=1e9, help="tokens of one file, about (1e9)")
     parser.add_argument("--dtype", default="", help="uint16 or int32 (uint16 below 65,500 tokens)")
-    parser.add_argument("--text-column", default="text", help="column or key of the text (text)")
+    add_text_options(parser)
     parser.add_argument("--workers", type=int, help="processes (all cores)")
     parser.add_argument("--json", action="store_true", help="print the manifest")
     parser.set_defaults(run=run)
@@ -54,6 +55,7 @@ def run(given: argparse.Namespace) -> int:
         out,
         formats=[name.strip() for name in given.format.split(",") if name.strip()],
         text_column=given.text_column,
+        documents=given.documents,
         workers=given.workers,
         note=None if given.json else Ticker(_count),
     )
