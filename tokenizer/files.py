@@ -24,7 +24,7 @@ from pipeline.readers import (
 from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.readers.encodings import decode
 from pipeline.readers.packed import wide_of
-from pipeline.storage import open_input
+from pipeline.storage import Folder, expand, open_input, reach
 
 SPLIT_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20
@@ -80,9 +80,11 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
 
 
 def files_named(path: str) -> list[str]:
-    """Return the files that `path` (a file, a folder, a glob or a URL) names, as absolute paths. Raises UserError for none."""
+    """Return the files that `path` (a file, a folder or a glob, here or in an object store) names, as absolute paths.
+
+    Raises UserError for none."""
     if "://" in path:
-        return [path]
+        return _in_store(path)
     place = pathlib.Path(path)
     if place.is_dir():
         found = [str(p) for p in sorted(place.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
@@ -93,6 +95,19 @@ def files_named(path: str) -> list[str]:
     if not found:
         raise UserError(f"paths: {path} matches no file; mend the path")
     return [str(pathlib.Path(p).resolve()) for p in found]
+
+
+def _in_store(url: str) -> list[str]:
+    """Return the objects that `url` (an object, a folder, a pattern, a list of paths) names."""
+    folder, _, name = url.rstrip("/").rpartition("/")
+    is_pattern = any(sign in url for sign in "*?[")
+    if is_pattern or url.startswith(("http://", "https://")) or Folder(folder).exists(name):
+        return expand([url])
+    reach(url)
+    found = [n for n in Folder(url).names() if not n.rsplit("/", 1)[-1].startswith((".", "_"))]
+    if not found:
+        raise UserError(f"paths: {url} is no object, and no folder that holds any; mend the path")
+    return [f"{url.rstrip('/')}/{n}" for n in found]
 
 
 def _whole_file(file: InputFile, number: int, schema: pa.Schema) -> Batch:

@@ -66,16 +66,23 @@ def run(given: argparse.Namespace) -> int:
 
 def inputs_and_model(paths: list[str], tokenizer: str) -> tuple[list[str], Any]:
     """Return the files to read, a run's corpus in its place, and the tokenizer, of which a run's size is enough."""
+    from pipeline.run.folder import local_folder
     from tokenizer.shards.model import open_model
 
     found = []
     for path in paths:
-        place = pathlib.Path(path)
-        is_run = (place / "data").is_dir() and (place / "manifest.json").is_file()
-        found.append(str(place / "data") if is_run else path)
+        place = local_folder(path)
+        is_run = not path.startswith(("http://", "https://")) and _is_run(place)
+        found.append(f"{place.url}/data" if is_run else path)
         if is_run and tokenizer.isdigit() and not pathlib.Path(tokenizer).exists():
-            tokenizer = str(place / "tokenizer" / tokenizer)
+            tokenizer = f"{place.url}/tokenizer/{tokenizer}"
     return found, open_model(tokenizer)
+
+
+def _is_run(place: Any) -> bool:
+    if any(sign in place.url for sign in "*?["):
+        return False
+    return place.exists("manifest.json") and "data" in place.children()
 
 
 def lines_of(made: Any, out: str) -> list[str]:
