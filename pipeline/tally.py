@@ -14,6 +14,8 @@ READ = "read"
 """Stage name under which the ledger and the tallies count records that could not be read."""
 
 OTHER = "other"
+ENOUGH = 100
+"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 MOST_REASONS = 500
 """Different reasons, or rules of one stage, that are counted by name. A crawl has a few dozen media types and statuses."""
 

@@ -24,7 +24,7 @@ from pipeline.run.decide import Decided, decide, failed_drops
 from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
-from pipeline.run.phase import ENOUGH, Phase
+from pipeline.run.phase import Phase
 from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
@@ -33,7 +33,7 @@ from pipeline.run.status import StatusBoard
 from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
-from pipeline.tally import Tally, too_many
+from pipeline.tally import ENOUGH, Tally, too_many
 from pipeline.worker.task import IN_PIECE, Applied, Observer, PassWork
 
 MOST_WORKERS = 4096

@@ -18,12 +18,9 @@ from pipeline.run.passes import Pass
 from pipeline.run.plan import RunPlan
 from pipeline.run.progress import Progress
 from pipeline.run.standing import Standing
-from pipeline.tally import Tally, too_many
+from pipeline.tally import ENOUGH, Tally, too_many
 from pipeline.worker.shard import Made, part_name, run_shard_task
 from pipeline.worker.task import Observer, PassWork, ShardTask, Stand, revise
-
-ENOUGH = 100
-"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 
 
 class Host(Protocol):
@@ -99,7 +96,7 @@ class Phase:
         for key, task in todo:
             self._in_work[key] = self._size_of(task)
             self.run_.places[key] = task.split.file.name if task.split is not None else key
-            yield key, task
+            yield key, replace(task, before=(self._failed, self._read))
 
     def _sizes(self) -> int:
         """Return the bytes that the pass goes through: of files as stored, or of text."""

@@ -112,6 +112,7 @@ class ShardTask:
         split, changed: what to read in the first pass, and the state of each of its files when it was planned.
         stand: what to read in later passes.
         first, part: document and part of the split to begin with.
+        before: documents of the pass that had failed when the task was given out, and that had been read.
         skips: documents that killed a worker, with the stage, rule and detail to fail them by.
         suspects: documents that were in work when memory ran out once.
         careful: stages run in child processes of the worker's own, so that what kills one is found there.
@@ -127,6 +128,7 @@ class ShardTask:
     stand: Stand | None = None
     first: int = 0
     part: int = 0
+    before: tuple[int, int] = (0, 0)
     skips: Skips = ()
     suspects: tuple[int, ...] = ()
     careful: bool = False
