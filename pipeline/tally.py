@@ -22,6 +22,9 @@ MOST_REASONS = 500
 Rules = dict[str, dict[str, int]]  # stage -> rule -> documents
 
 
+_COUNTS = {"document": "dropped", "span": "spans", "failed": "failed"}
+
+
 @dataclass
 class StageTally:
     """The counts of one stage in one shard or in several."""
@@ -74,7 +77,10 @@ class Tally:
 
     def count(self, kind: str, stage: str, rule: str, number: int = 1) -> None:
         """Count `number` documents, spans or failures (`kind` as in the ledger) under `stage` and `rule`."""
-        rules = {"document": self.dropped, "span": self.spans, "failed": self.failed}[kind].setdefault(stage, {})
+        counts: Rules = getattr(self, _COUNTS[kind])
+        rules = counts.get(stage)
+        if rules is None:
+            rules = counts[stage] = {}
         count_reason(rules, rule, number)
 
     def check(self, place: str) -> None:

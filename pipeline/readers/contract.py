@@ -58,7 +58,7 @@ class Split:
         return (self, *self.more)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Fault:
     """A record that was met and could not be read.
 

@@ -152,7 +152,7 @@ class ShardTask:
     def piece(self, number: int) -> Split:
         """Return the piece of the split that document `number` comes from."""
         assert self.split is not None
-        return self.split.pieces[number >> PIECE_BITS]
+        return self.split.pieces[number >> PIECE_BITS] if self.split.more else self.split
 
 
 def revise(task: ShardTask, death: Death) -> ShardTask | None:

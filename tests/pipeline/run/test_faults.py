@@ -38,7 +38,7 @@ def test_a_run_in_which_most_fails_ends_early_and_what_failed_is_tried_again_whe
     for number in range(30):
         write_jsonl(tmp_path / f"in/{number:02d}.jsonl", ["RAISE"] * 10)
     out = tmp_path / "out"
-    with pytest.raises(UserError, match=r"failed \(most by shorts: ValueError\).*--retry-failed"):
+    with pytest.raises(UserError, match=r"failed \(most by shorts: ValueError, most in .*jsonl\).*--retry-failed"):
         run(tmp_path / "in", out, (Shorts(),), workers=1)
     assert 10 <= len(list(out.glob("01-*/tally/*"))) < 15
     state = json.loads((out / "unfinished.json").read_text())
