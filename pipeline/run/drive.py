@@ -24,7 +24,7 @@ from pipeline.run.decide import Decided, decide, failed_drops
 from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
-from pipeline.run.phase import ENOUGH, Phase
+from pipeline.run.phase import Phase
 from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
@@ -33,7 +33,7 @@ from pipeline.run.status import StatusBoard
 from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
-from pipeline.tally import Tally, too_many
+from pipeline.tally import ENOUGH, Tally, too_many
 from pipeline.worker.task import IN_PIECE, Applied, Observer, PassWork
 
 MOST_WORKERS = 4096
@@ -373,12 +373,17 @@ class _Run:
         tally = report.tally or Tally(read=report.kept)
         failed = tally.failures + sum(look.failed[0].rows for look in looked if look.failed is not None)
         if too_many(failed, tally.read, share) or (tally.read >= ENOUGH and failed > share * tally.read):
-            raise self.too_many(step, failed, tally)
+            raise self.too_many(step, failed, tally, report.worst[1])
 
-    def too_many(self, step: Pass, failed: int, tally: Tally) -> UserError:
-        """Return the error that ends a run in which too many documents fail."""
+    def too_many(self, step: Pass, failed: int, tally: Tally, place: str) -> UserError:
+        """Return the error that ends a run in which too many documents fail.
+
+        Args:
+            place: the file or shard in which most did, empty where it is not known.
+        """
+        most = f"{tally.worst()}{place and f', most in {place}'}"
         return UserError(
-            f"{failed} of {tally.read} documents of pass {step.number} failed ({tally.worst()}): more than "
+            f"{failed} of {tally.read} documents of pass {step.number} failed ({most}): more than "
             f"limits.failed_share = {self.plan.recipe.limits.failed_share}; see `tokenmill inspect {self.out.url}`, mend "
             "the cause, then run again with --retry-failed"
         )
