@@ -28,12 +28,14 @@ from pipeline.run.phase import Phase
 from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
+from pipeline.run.shared import Sharing
 from pipeline.run.standing import Looked, Standing
 from pipeline.run.status import StatusBoard
 from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
 from pipeline.tally import ENOUGH, Tally, too_many
+from pipeline.worker.shard import run_shard_task
 from pipeline.worker.task import IN_PIECE, Applied, Observer, PassWork
 
 MOST_WORKERS = 4096
@@ -53,6 +55,7 @@ def execute(
     asked: bool = True,
     executor: Executor | None = None,
     beside: Mapping[str, str] | None = None,
+    share: bool = False,
 ) -> Finished:
     """Carry out `plan` in folder `out` from wherever it stands, and publish what it makes.
 
@@ -63,7 +66,9 @@ def execute(
         asked: the user has named the folder.
         executor: runs the tasks; child processes of this machine if not given.
         beside: see `pipeline.run.publish.publish`.
+        share: others may join, and work on shards of the run too; see `pipeline.run.join`.
     Raises:
+        Held: another run holds the folder.
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
         AccountingError: a pass does not balance.
     """
@@ -81,7 +86,8 @@ def execute(
                 stages = plan.recipe.stages
                 executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
             board = stack.enter_context(_told(progress or Silent(), out))
-            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {})
+            sharing = stack.enter_context(Sharing(plan, out)) if share else None
+            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {}, sharing)
             return run.carry_out(finish)
 
 
@@ -109,6 +115,7 @@ class _Run:
     retry_failed: bool
     executor: Executor
     beside: Mapping[str, str]
+    sharing: Sharing | None = None
     looks_only: bool = False
     at: int = 1  # the pass that is being made; behind the last: publishing
     reports: list[PassReport] = field(default_factory=list)
@@ -411,7 +418,10 @@ class _Run:
         limits = self.plan.recipe.limits
         stages = self.plan.stages_of(self.at)
         documents = revise_task is not no_revision
-        results = self.executor(
+        executor = self.executor
+        if self.sharing is not None and function is run_shard_task:
+            executor = self.sharing.round(self.plan, self.at, executor)
+        results = executor(
             function,
             tasks,
             workers=self.workers,
