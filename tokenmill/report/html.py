@@ -22,7 +22,7 @@ svg{display:block;max-width:100%;height:auto}svg text{font:12px system-ui,sans-s
 table{border-collapse:collapse;font-size:13.5px;min-width:min(100%,420px)}caption{text-align:left;color:var(--soft);padding:4px 0}
 th,td{text-align:right;padding:4px 10px 4px 0;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;vertical-align:top;overflow-wrap:normal}
 th{color:var(--soft);font-weight:600}th:first-child,td:first-child,td.text,th.text{text-align:left}td:first-child,td.text{max-width:34em;min-width:7em;overflow-wrap:break-word}
-tr.chosen td{font-weight:600;background:var(--wash)}tr.rule td:first-child{padding-left:16px;color:var(--soft)}
+td.heat{background:color-mix(in srgb,var(--accent) var(--heat),transparent);padding-left:10px}tr.chosen td{font-weight:600;background:var(--wash)}tr.rule td:first-child{padding-left:16px;color:var(--soft)}
 .wide{overflow-x:auto;margin:8px 0;max-width:100%}.wide:focus-visible{outline:2px solid var(--bar)}
 td.bar{min-width:96px;width:34%;white-space:nowrap;text-align:left;font-size:0}td.bar i{display:inline-block;height:15px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 i.k{background:var(--bar)}i.d{background:repeating-linear-gradient(135deg,var(--accent) 0 3px,transparent 3px 5px);outline:1px solid var(--accent);outline-offset:-1px}
@@ -35,7 +35,11 @@ pre{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace;border:1px solid v
 i.a{background:var(--fifth)}i.t{background:var(--sixth)}
 .switch>input{margin:0 6px 0 0;accent-color:var(--bar)}.switch>label{margin-right:18px;font-size:13.5px}.switch>.view{display:none}
 .switch>input:nth-of-type(1):checked~.view:nth-of-type(1),.switch>input:nth-of-type(2):checked~.view:nth-of-type(2),.switch>input:nth-of-type(3):checked~.view:nth-of-type(3),.switch>input:nth-of-type(4):checked~.view:nth-of-type(4){display:block}
-@media print{main{max-width:none}.wide{overflow:visible}h2{break-after:avoid}figure,tr{break-inside:avoid}}
+.paper{display:none}
+@media print{:root{color-scheme:light;--ink:#000;--soft:#444;--paper:#fff;--line:#bbb;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--fifth:#a8741a;--sixth:#2a8590;--wash:#fff;--mark:#ffe08a}
+body{font-size:12.5px}main{max-width:none;padding:0}.wide{overflow:visible}h1,h2,h3,h4,summary,p.lead,caption,thead{break-after:avoid}figure,tr,.figures,.example{break-inside:avoid}h2{margin-top:30px}
+table{font-size:11.5px;min-width:0}th,td{padding-right:7px;overflow-wrap:anywhere}td.bar{width:auto}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.switch>input,.switch>label{display:none}.switch>.view,.paper{display:block}details.printed::details-content{content-visibility:visible;display:block;block-size:auto}}
 """
 
 
@@ -53,7 +57,7 @@ def document(title: str, body: str, policy: str = POLICY, script: str = "", styl
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], text: Sequence[int] = (), caption: str = "") -> str:
     """Return a table of texts, the first column and the columns `text` to the left, the others to the right."""
     body = "".join("<tr>" + _cells(row, text) + "</tr>" for row in rows)
-    return wide(f"{_caption(caption)}<tr>{_head(head, text)}</tr>{body}", caption or head[0] or "figures")
+    return wide(_head(head, text), body, caption or head[0] or "figures", caption)
 
 
 def bars(
@@ -80,17 +84,26 @@ def bars(
         rest = "".join(f"<td{' class=text' if n in text else ''}>{escape(cell)}</td>" for n, cell in enumerate(cells))
         body.append(f'<tr{kind}><td>{_label(label)}</td><td class="bar">{drawn}</td>{rest}</tr>')
     top = f'<th scope="col">{escape(head[0])}</th><th scope="col" class="text">{escape(head[1])}</th>{_head(head[2:], text)}'
-    return wide(f"{_caption(caption)}<tr>{top}</tr>{''.join(body)}", caption or head[0])
+    return wide(top, "".join(body), caption or head[0], caption)
 
 
-def wide(rows: str, name: str) -> str:
-    """Return a table of the HTML `rows` that scrolls by itself where it is wider than the page."""
-    return f'<div class="wide" tabindex="0" role="region" aria-label="{escape(name)}"><table>{rows}</table></div>'
+def wide(head: str, rows: str, name: str, caption: str = "") -> str:
+    """Return a table that scrolls by itself where it is wider than the page; its head stands again on each printed page.
+
+    Args:
+        head: HTML of the cells of the head; rows: of whole rows.
+        name: told to those who do not see it.
+    """
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(name)}"><table>{_caption(caption)}'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 
 
-def details(summary: str, body: str) -> str:
-    """Return `body`, HTML, folded away below `summary`, a text."""
-    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+def details(summary: str, body: str, printed: bool = False) -> str:
+    """Return `body`, HTML, folded away below `summary`, a text; on paper it is folded out where it is to be `printed`."""
+    kind = ' class="printed"' if printed else ""
+    return f"<details{kind}><summary>{escape(summary)}</summary>{body}</details>"
 
 
 def switch(name: str, views: Sequence[tuple[str, str]]) -> str:
@@ -104,7 +117,7 @@ def switch(name: str, views: Sequence[tuple[str, str]]) -> str:
         f'<input type="radio" name="{name}" id="{name}-{n}"{" checked" if not n else ""}><label for="{name}-{n}">{escape(label)}</label>'
         for n, (label, _) in enumerate(views)
     )
-    shown = "".join(f'<div class="view">{body}</div>' for _, body in views)
+    shown = "".join(f'<div class="view"><p class="paper">In {escape(label)}</p>{body}</div>' for label, body in views)
     return f'<div class="switch" role="group" aria-label="shown in">{buttons}{shown}</div>'
 
 

@@ -46,7 +46,7 @@ def contamination(files: RunFiles, facts: LedgerFacts) -> str:
         ])  # fmt: skip
         if leak.examples and not secret:
             shown = "".join(_evidence(files, stages, row) for row in leak.examples)
-            evidence.append(html.details(f"Evidence of {name}: {len(leak.examples)} of {leak.documents:,} documents", shown))  # fmt: skip
+            evidence.append(html.details(f"Evidence of {name}: {len(leak.examples)} of {leak.documents:,} documents", shown, printed=True))  # fmt: skip
     lead = "Found: items of which a document held enough to be removed. " + (
         f"From {facts.read:,} of {facts.of:,} files of the ledger." if facts.read < facts.of else "Every line of the ledger is counted.")  # fmt: skip
     head = ["evaluation set", "items", "looked for", "found", "of those", "documents hit", "found most (documents)"]

@@ -121,13 +121,13 @@ def _between(facts: LedgerFacts, kept: dict[tuple[str, str], dict[str, Any]]) ->
     most = max(counted.values())
     rows = "".join(
         f"<tr><td>{escape(a)}</td>" + "".join(
-            f'<td style="box-shadow:inset 0 -{14 * counted[a, b] / most:.1f}px 0 -1px var(--line)">{counted[a, b]:,}</td>' for b in sources) + "</tr>"
+            f'<td class="heat" style="--heat:{45 * counted[a, b] / most:.0f}%">{counted[a, b]:,}</td>' for b in sources) + "</tr>"
         for a in sources
     )  # fmt: skip
     top = "".join(f'<th scope="col">{escape(b)}</th>' for b in sources)
-    caption = f"<caption>removed (rows) for a document kept of (columns), of {len(kept):,} pairs looked up</caption>"
+    caption = f"removed (rows) for a document kept of (columns), of {len(kept):,} pairs looked up"
     return "<h3>Source against source</h3>" + html.wide(
-        f'{caption}<tr><th scope="col">removed of</th>{top}</tr>{rows}', "sources"
+        f'<th scope="col">removed of</th>{top}', rows, "sources", caption
     )
 
 
@@ -154,4 +154,4 @@ def _pair(facts: LedgerFacts, kept: dict[tuple[str, str], dict[str, Any]]) -> st
     names = f"{removed['url'] or removed['id']} against {stays.get('url') or stays.get('id')}"
     said = f"A pair of {key[0]}: similarity {value:.3g}, the least alike that were looked up"
     body = f'<div class="example">{escape(names)} <i>struck out: only in the removed one; underlined: only in the kept one</i><blockquote>{" ".join(parts)}</blockquote></div>'
-    return html.details(said, body)
+    return html.details(said, body, printed=True)

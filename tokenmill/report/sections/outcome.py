@@ -102,16 +102,16 @@ def _about(files: RunFiles) -> str:
     ]  # fmt: skip
     lead = f"Made on {date(last.started)} in {duration(seconds)} on {machine(last)}." if last else ""
     kept = html.table(["what", "this run"], rows, (1,))
-    return (html.paragraph(lead, "lead") if lead else "") + html.details("Recipe, machine, cost and versions", kept) + _executions(m.executions)  # fmt: skip
+    return (html.paragraph(lead, "lead") if lead else "") + html.details("Recipe, machine, cost and versions", kept, printed=True) + executions_table(m.executions)  # fmt: skip
 
 
-def _executions(executions: Sequence[Execution]) -> str:
+def executions_table(executions: Sequence[Execution]) -> str:
     """Return the table of executions, where there were several."""
     if len(executions) < 2:
         return ""
     rows = [[date(e.started), e.ended, duration(e.seconds), duration(e.cpu_seconds), f"{e.workers:,}", machine(e)] for e in executions]  # fmt: skip
     head = ["began", "ended", "time", "CPU time", "workers", "machine"]
-    return html.details(f"Executions in this folder: {len(rows)}", html.table(head, rows, (1, 5)))
+    return html.details(f"Executions in this folder: {len(rows)}", html.table(head, rows, (1, 5)), printed=True)
 
 
 def machine(execution: Execution) -> str:

@@ -138,7 +138,7 @@ def _rule(seen: Seen | None, stage: str, rule: str, number: int, what: str, fact
     table = html.details(
         "The histogram as a table", html.table(["from", "to", "documents", "removed"], _bins(edges, counts, gone))
     )
-    known_side = html.details("Documents at the threshold", removed + kept) if removed or kept else ""
+    known_side = html.details("Documents at the threshold", removed + kept, printed=True) if removed or kept else ""
     return said + (html.paragraph(meaning) if meaning else "") + chart + table + known_side
 
 
