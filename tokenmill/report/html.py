@@ -36,9 +36,10 @@ i.a{background:var(--fifth)}i.t{background:var(--sixth)}
 .switch>input{margin:0 6px 0 0;accent-color:var(--bar)}.switch>label{margin-right:18px;font-size:13.5px}.switch>.view{display:none}
 .switch>input:nth-of-type(1):checked~.view:nth-of-type(1),.switch>input:nth-of-type(2):checked~.view:nth-of-type(2),.switch>input:nth-of-type(3):checked~.view:nth-of-type(3),.switch>input:nth-of-type(4):checked~.view:nth-of-type(4){display:block}
 .paper{display:none}
-@media print{:root{color-scheme:light;--ink:#000;--soft:#444;--paper:#fff;--line:#bbb;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--fifth:#a8741a;--sixth:#2a8590;--wash:#fff;--mark:#ffe08a}
+@page{margin:12mm 11mm}
+@media print{:root{color-scheme:light;--ink:#000;--soft:#444;--paper:#fff;--line:#d5d9de;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--fifth:#a8741a;--sixth:#2a8590;--wash:#fff;--mark:#ffe08a}
 body{font-size:12.5px}main{max-width:none;padding:0}.wide{overflow:visible}h1,h2,h3,h4,summary,p.lead,caption,thead{break-after:avoid}figure,tr,.figures,.example{break-inside:avoid}h2{margin-top:30px}
-table{font-size:11.5px;min-width:0}th,td{padding-right:7px;overflow-wrap:anywhere}td.bar{width:auto}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.charts>.wide,.charts>div{flex-basis:min(300px,100%)}.charts table{font-size:10.5px}table{font-size:11.5px;min-width:0}td:first-child,td.text{min-width:4.5em}table:has(th:nth-child(9)){font-size:9.5px}table:has(th:nth-child(9)) th,table:has(th:nth-child(9)) td{padding-right:4px;overflow-wrap:break-word}th,td{padding-right:6px}td:first-child,td.text{overflow-wrap:anywhere}td.bar{width:auto;min-width:60px}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .switch>input,.switch>label{display:none}.switch>.view,.paper{display:block}details.printed::details-content{content-visibility:visible;display:block;block-size:auto}}
 """
 

@@ -81,7 +81,7 @@ def _memory(made: Mapping[str, Any]) -> str:
 def _intervals(made: Mapping[str, Any]) -> str:
     rows = []
     for part, key, label, unit in (
-        ("time", "days", "days", "seconds"),
+        ("time", "days", "time", "seconds"),
         ("time", "gpu_hours", "GPU-hours", "gpu_hours"),
         ("bill", "total_usd", "cost", "usd"),
     ):
@@ -110,6 +110,7 @@ def _intervals(made: Mapping[str, Any]) -> str:
                 "taken as",
             ],
             drawn,
+            text=(2,),
         )
     return f"<h3>Time and cost, and what widens them</h3>{body}" if body else ""
 
