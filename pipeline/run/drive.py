@@ -21,6 +21,7 @@ from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
+from pipeline.run.execution import executions_with
 from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
@@ -78,6 +79,7 @@ def execute(
     with lease(out):
         roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
+        state.executions = executions_with(state.executions, workers)
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
@@ -208,6 +210,8 @@ class _Run:
         if folder:
             self.state.passes.append({"folder": folder, "texts": texts, "observed": list(observed), "decisions": []})
             self.state.made = sorted({*self.state.made, folder})
+        for execution in self.state.executions[-1:]:
+            execution.tell()
         self.out.put_json(UNFINISHED, asdict(self.state))
 
     def _below(self, folder: Folder) -> str:
@@ -440,6 +444,8 @@ class _Run:
             for result in results:
                 if board is not None:
                     board.ended(result)
+                for execution in self.state.executions[-1:]:
+                    execution.cpu_seconds += result.cpu_seconds
                 if result.error is not None:
                     raise result.error
                 yield result
