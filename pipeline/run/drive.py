@@ -15,7 +15,7 @@ from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
-from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
+from pipeline.executors.contract import Executor, Load, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
 from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
@@ -84,12 +84,11 @@ def execute(
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
-            if executor is None:
-                stages = plan.recipe.stages
-                executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
             board = stack.enter_context(_told(progress or Silent(), out))
             sharing = stack.enter_context(Sharing(plan, out)) if share else None
-            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {}, sharing)
+            run = _Run(plan, out, workers, board, state, retry_failed, beside or {}, executor or run_local, sharing)
+            if executor is None:
+                run.executor = stack.enter_context(kept_workers(workers, run.later))
             return run.carry_out(finish)
 
 
@@ -115,8 +114,8 @@ class _Run:
     progress: Progress
     state: Unfinished
     retry_failed: bool
-    executor: Executor
     beside: Mapping[str, str]
+    executor: Executor = run_local
     sharing: Sharing | None = None
     looks_only: bool = False
     at: int = 1  # the pass that is being made; behind the last: publishing
@@ -401,6 +400,11 @@ class _Run:
 
     # work
 
+    def later(self) -> tuple[list[str], list[Load]]:
+        """Return the modules and calls that the passes from the one at hand on need; of those that stand, none."""
+        stages = self.plan.stages_from(self.at)
+        return preload_of(stages), loads_of(stages)
+
     def tasks(
         self,
         function: Callable[[Any], Any],
@@ -496,4 +500,4 @@ class Forecast:
 def forecast(plan: RunPlan, out: Folder) -> list[Forecast]:
     """Return what running `plan` in `out` would have to do. Reads inputs that may have changed; writes nothing."""
     state = Unfinished(EDITION, plan.recipe.name, "", "running")
-    return _Run(plan, out, 1, Silent(), state, False, run_local, {}, looks_only=True).forecast()
+    return _Run(plan, out, 1, Silent(), state, False, {}, looks_only=True).forecast()
