@@ -23,6 +23,7 @@ from tokenmill.report.composition import (
     spread,
 )
 from tokenmill.report.run_files import RunFiles
+from tokenmill.report.sections.mix import mix
 
 SHOWN = 12
 """Names of each kind: those with most documents before, and all that vanished up to `VANISHED`."""
@@ -45,13 +46,13 @@ def composition(files: RunFiles) -> str:
     before, after = _before(files), count(files.made, files.published("data"))
     counted = {kind: _rows(kind, before, after, files) for kind in KINDS if kind in before.by and kind in after.by}
     counted = {kind: rows for kind, rows in counted.items() if any(row.name != NOT_KNOWN for row in rows)}
-    mix = _mix(files)
+    mixture = mix(files)
     if not counted:
-        return html.heading("What the corpus is made of is not known: no column tells") + mix if mix else ""
+        return html.heading("What the corpus is made of is not known: no column tells") + mixture if mixture else ""
     first = files.summary["passes"][0]
     if first["read"] != first["kept"]:
         said = "Length, year and character set before are those of the documents that came through the first pass."
-        mix = html.paragraph(said, "lead") + mix if set(counted) & {"length", "year", "charset"} else mix
+        mixture = html.paragraph(said, "lead") + mixture if set(counted) & {"length", "year", "charset"} else mixture
     sampled = before.files < before.of or after.files < after.of
     lead = "Before: documents as they came out of the crawl, removed ones included. " + (
         f"Estimated from {before.files} of {before.of} shards and {after.files} of {after.of} files of the corpus." if sampled else "Every document is counted.")  # fmt: skip
@@ -60,7 +61,7 @@ def composition(files: RunFiles) -> str:
         + '<div class="charts">'
         + "".join(_kind(kind, rows) for kind, rows in counted.items())
         + "</div>"
-        + mix
+        + mixture
     )
 
 
@@ -171,30 +172,3 @@ def _kind(kind: str, rows: list[Kept]) -> str:
     vanished = html.paragraph(f"Vanished wholly: {len(gone):,} of {len(rows):,}.") if gone else ""
     head = [kind, "kept and removed", "before", "after", "retention"]
     return f"<div><h3>{TITLES[kind]}</h3>{vanished}{html.bars(head, drawn)}{note}</div>"
-
-
-def _mix(files: RunFiles) -> str:
-    """Return what the mixing stage was asked for and what limited it, as the run has noted it."""
-    tables = [t for t in files.manifest.recipe.get("stage") or [] if t.get("use") == "mix"]
-    notes = [
-        note
-        for step in files.summary["passes"]
-        for note in step.get("notes", [])
-        if "mixture" in note or "source" in note
-    ]
-    if not tables:
-        return ""
-    asked = [[key, str(value)] for table in tables for key, value in table.items() if key != "use"]
-    shares = ""
-    if files.budget is not None:
-        by = files.budget.largest.by_source
-        total = sum(group.tokens for group in by.values()) or 1
-        most = max((group.tokens for group in by.values()), default=1) or 1
-        rows = [(name, [(group.tokens / most, "o")], [f"{group.tokens:,}", html.percent(group.tokens, total)]) for name, group in sorted(by.items(), key=lambda item: -item[1].tokens)]  # fmt: skip
-        shares = html.bars(["source", "tokens reached", "tokens", "share"], rows[:40])
-    return (
-        "<h3>The mixture: wanted and reached</h3>"
-        + html.table(["asked for", "value"], asked, (1,))
-        + shares
-        + "".join(map(html.paragraph, notes))
-    )

@@ -1,6 +1,6 @@
 """Wall time of a run that starts from text, 8 files: four rule sets and near-duplicate removal, ten languages, 2 workers.
 
-    python benchmarks/text.py [--megabytes 16] [--runs 3] [--workers 2]
+    python benchmarks/text_start.py [--megabytes 16] [--runs 3] [--workers 2]
 
 Documents of sentences from ../shared/data/langid-lingua. Printed are, as medians: seconds until a worker has the input open,
 wall time, CPU of all stages and decisions, and what the wall time is held against: 1.3 x CPU / workers + 1.5 s. Everything is
