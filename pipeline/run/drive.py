@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pipeline.commit import Look
@@ -349,10 +350,14 @@ class _Run:
 
     def _published(self, step: Pass, folder: str) -> Folder | None:
         """Return the folder of pass `step` in its form that was last published, where that is another than `folder`."""
-        manifest = read_manifest(self.out)
         begin = f"{step.number:02d}-{step.name}-"
-        found = [p["folder"] for p in manifest.passes if p["folder"].startswith(begin)] if manifest else []
+        found = [folder for folder in self._published_passes if folder.startswith(begin)]
         return self.out / found[0] if found and found[0] != folder else None
+
+    @cached_property
+    def _published_passes(self) -> list[str]:
+        manifest = read_manifest(self.out)
+        return [step["folder"] for step in manifest.passes] if manifest else []
 
     def _look(self, observer: Observer, seen: Records[Look], after: Standing, report: PassReport) -> Looked:
         """Return what `observer` has seen of the whole corpus, and the documents it could not see as drops to come."""

@@ -9,6 +9,7 @@ is settled in one task.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +96,8 @@ def remove(pairs: Pairs, rule: str, threshold: float, tasks: Tasks, work: Folder
 def _begin(task: _Round) -> int:
     """Settle what can be within the part; return the pairs left."""
     pairs, part = task.pairs, task.part
-    alike = pl.DataFrame(pairs.edges.read(part, pairs.blocks, verify.EDGES)).unique(["position", "first"])
+    tables = itertools.chain([verify.EDGES.empty_table()], pairs.edges.tables(part, pairs.blocks))
+    alike = pl.concat(map(pl.DataFrame, tables)).unique(["position", "first"])  # one table after the other is let go
     unsure = [alike.filter(pl.col("first") < 0).select("position"), _get(pairs.skipped, f"{part:07d}")]
     _put(task.state, f"{part:07d}-unsure", pl.concat(unsure).unique())
     repeats = pairs.repeats.of_part(part).with_columns(similarity=pl.lit(1.0), same=pl.lit(True))

@@ -45,10 +45,9 @@ REPRESENTATIVES = 128
 """In a bucket of more documents each is compared with the first so many: they are pages of a template, most likely, and
 comparing all with all would take the square of their number."""
 
-PART_ROWS = 80_000
-"""Documents of one task: about 40 MB of observations and hashes on their way; pages of a template have some thirty pairs
-each, whose settling takes ten times that."""
-
+PART_ROWS, LARGE_PART_ROWS, PARTS = 80_000, 250_000, 400
+"""Documents of one task, 40 to 100 MB of observations and hashes on their way: the fewer as long as that makes no more parts
+than `PARTS`, for pages of a template have some thirty pairs each, whose settling takes ten times that."""
 GIANT = 100_000
 """A bucket of more documents is not held in one task, but in slices by parts of the corpus."""
 BAND_ROWS = 3_000_000
@@ -101,10 +100,11 @@ def _remove_alone(search: Search) -> dict[str, Any]:
 
 
 def _remove_alike(search: Search, tasks: Tasks) -> tuple[list[dict[str, Any] | None], int]:
-    parts = parts_of(search.observations, PART_ROWS)
+    rows = search.observations.rows
+    parts = parts_of(search.observations, max(PART_ROWS, min(LARGE_PART_ROWS, rows // PARTS)))
     if not parts:
         return [], 0
-    repeats = Repeats.planned(parts, search.observations.rows, search.between / "same")
+    repeats = Repeats.planned(parts, rows, search.between / "same")
     pairs = _alike(search, parts, _members(search, parts, repeats, tasks), repeats, tasks)
     found = remove(pairs, search.rule, search.threshold, tasks, search.between, search.work)
     tasks.map("clear", clear, [search.between])
