@@ -20,6 +20,20 @@ from typing import Any
 
 import pyarrow as pa
 
+_own = False
+
+
+def own_process() -> None:
+    """Say that this process runs a program of our own, and import late what such a one may: its caller is nobody else."""
+    global _own
+    _own = True
+    imported_late()
+
+
+def is_own_process() -> bool:
+    """Tell whether `own_process` was said."""
+    return _own
+
 
 def imported_late() -> None:
     """Let polars and Numba be imported when something of theirs is first used, not by code that may never use it."""

@@ -60,6 +60,9 @@ def main() -> int:
     _streams_open()
     _stops_early()
     _installed_first()
+    from pipeline.imports import own_process
+
+    own_process()
     from tokenmill.cli import main as command_line
 
     code = command_line()

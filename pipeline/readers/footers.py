@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
+from pipeline.imports import is_own_process
 from pipeline.readers.contract import InputFile
 from pipeline.storage import open_input
 
@@ -142,16 +143,10 @@ class _Fork:
         return self._code
 
 
-def forked() -> None:
-    """Let the child be a fork of this process: for programs of our own, which run no code of others beside it."""
-    _child.forks = True
-
-
 class _Child:
     """The process that reads footers, started when it is needed."""
 
     def __init__(self) -> None:
-        self.forks = False
         self._process: subprocess.Popen[bytes] | _Fork | None = None
         self._last: tuple[Any, Footer] | None = None
 
@@ -190,7 +185,7 @@ class _Child:
     def _running(self) -> subprocess.Popen[bytes] | _Fork:
         if self._process is None or self._process.poll() is not None:
             self.end()
-            if self.forks and threading.active_count() == 1:
+            if is_own_process() and threading.active_count() == 1:
                 self._process = _Fork()
                 return self._process
             command = [sys.executable, *_SWITCHES, "-c", "from pipeline.readers.footers import serve; serve()"]

@@ -16,7 +16,7 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
-from pipeline.imports import arrow_without_pandas
+from pipeline.imports import arrow_without_pandas, is_own_process
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
@@ -121,7 +121,7 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
         start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
-        if all(map(is_ours, plan.recipe.stages)):
+        if is_own_process() and all(map(is_ours, plan.recipe.stages)):
             arrow_without_pandas()
         finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
     if given.dry_run:

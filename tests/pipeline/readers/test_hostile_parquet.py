@@ -162,8 +162,8 @@ def child(monkeypatch):
 
 
 @pytest.mark.parametrize("forks", [False, True])
-def test_a_footer_that_ends_its_reader_costs_nobody_else_his(tmp_path, child, forks):
-    child.forks = forks
+def test_a_footer_that_ends_its_reader_costs_nobody_else_his(tmp_path, monkeypatch, child, forks):
+    monkeypatch.setattr(footers, "is_own_process", lambda: forks)
     good, bad = InputFile(str(write(tmp_path / "a.parquet")), "a.parquet"), Killer("gone", "crawl/b.parquet")
     assert footers.footer_of(good).schema.names == ["text"]
     assert isinstance(child._process, footers._Fork) == (forks and threading.active_count() == 1)
@@ -172,8 +172,8 @@ def test_a_footer_that_ends_its_reader_costs_nobody_else_his(tmp_path, child, fo
     assert footers.footer_of(InputFile(good.path, "other")).groups == read_footer(good).groups
 
 
-def test_a_fork_that_reads_footers_holds_nothing_of_its_parent_open_and_ends_with_it(tmp_path, child):
-    child.forks = True
+def test_a_fork_that_reads_footers_holds_nothing_of_its_parent_open_and_ends_with_it(tmp_path, monkeypatch, child):
+    monkeypatch.setattr(footers, "is_own_process", lambda: True)
     with open(tmp_path / "held", "w") as held:
         footers.footer_of(InputFile(str(write(tmp_path / "a.parquet")), "a.parquet"))
         process = psutil.Process(child._process._pid)
