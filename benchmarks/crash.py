@@ -100,7 +100,7 @@ def kill_and_go_on(
             start_new_session=True,
         )
         if found.kills < given.kills:
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with contextlib.suppress(psutil.TimeoutExpired):
                 process.wait(chance.uniform(0.1, max(1.0, seconds / 3)))
         else:
             process.wait()
