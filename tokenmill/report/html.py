@@ -17,7 +17,7 @@ STYLE = """
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
 main{max-width:1080px;margin:0 auto;padding:28px 16px 80px}h1{font-size:26px;line-height:1.25;margin:0 0 6px}h2{font-size:20px;line-height:1.3;margin:48px 0 10px}
 h3{font-size:16px;margin:26px 0 6px}p.lead{color:var(--soft);margin:0 0 18px}p{margin:8px 0}
-svg{display:block;max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif}.charts>.wide,.charts>div{flex:1 1 min(400px,100%);min-width:0;max-width:530px}.charts{display:flex;flex-wrap:wrap;gap:18px 26px;align-items:flex-start}figure{margin:10px 0;max-width:100%}figcaption{font-size:13.5px;color:var(--soft)}
+svg{display:block;max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif}.charts>.wide,.charts>div{flex:1 1 min(400px,100%);min-width:0;max-width:530px}.three{display:flex;flex-wrap:wrap;gap:8px 14px}.three figure{margin:6px 0}.small{display:flex;flex-wrap:wrap;gap:4px 18px}.small figure{margin:4px 0}.charts{display:flex;flex-wrap:wrap;gap:18px 26px;align-items:flex-start}figure{margin:10px 0;max-width:100%}figcaption{font-size:13.5px;color:var(--soft)}
 .figures{display:flex;flex-wrap:wrap;gap:12px 34px;margin:18px 0}.figures b{display:block;font-size:22px}.figures span{color:var(--soft);font-size:13px}
 table{border-collapse:collapse;font-size:13.5px;min-width:min(100%,420px)}caption{text-align:left;color:var(--soft);padding:4px 0}
 th,td{text-align:right;padding:4px 10px 4px 0;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;vertical-align:top;overflow-wrap:normal}
@@ -156,7 +156,9 @@ def percent(part: float, whole: float) -> str:
     if not whole:
         return "-"
     share = 100 * part / whole
-    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %" if share >= 0.1 or not share else f"{share:.2g} %"
+    if not share:
+        return "0 %"
+    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %" if share >= 0.1 else f"{share:.2g} %"
 
 
 def size(number: float) -> str:

@@ -6,8 +6,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tokenizer.counting.budget import GroupTokens, SizeCost, SizeTokens
 from tokenmill.report import html, svg
+from tokenmill.report.composition import spread
 from tokenmill.report.run_files import RunFiles
 
 NAMED = 4
@@ -15,6 +18,8 @@ NAMED = 4
 MULTIPLES = 60
 """Languages with a small chart; all are in the table."""
 TABLED = 250
+BINS = 30
+"""Of the histogram of tokens per document, at most."""
 
 
 def tokens(files: RunFiles) -> str:
@@ -28,7 +33,7 @@ def tokens(files: RunFiles) -> str:
     lead = f"{budget.corpus.documents:,} documents, {html.size(budget.corpus.bytes)}, {budget.corpus.words:,} words."
     if len(rows) > 1:
         lead += f" From {first.vocab_size:,} to {largest.vocab_size:,} the same text becomes {html.percent(first.tokens - largest.tokens, first.tokens)} shorter."
-    return "".join([html.heading(f"Tokens by vocabulary size: {said}", lead), _charts(rows), _sizes(rows), _documents(rows),
+    return "".join([html.heading(f"Tokens by vocabulary size: {said}", lead), _charts(rows), _sizes(rows), _documents(files, rows),
                     _groups(rows, "source"), _languages(rows), _unused(files.unused), _costs(budget.costs)])  # fmt: skip
 
 
@@ -41,7 +46,7 @@ def _charts(rows: list[SizeTokens]) -> str:
         shown.append(f"<figure>{svg.lines([line for line in series if line[1]], 'vocabulary size', label)}</figure>")
     total = [("tokens", [(float(row.vocab_size), float(row.tokens)) for row in rows])]
     shown.insert(0, f"<figure>{svg.lines(total, 'vocabulary size', 'tokens')}</figure>")
-    return f'<div class="charts">{"".join(shown)}</div>'
+    return f'<div class="three">{"".join(shown)}</div>'
 
 
 def _points(rows: list[SizeTokens], language: str, key: str) -> list[tuple[float, float]]:
@@ -57,18 +62,45 @@ def _sizes(rows: list[SizeTokens]) -> str:
     return html.table(head, [[f"{r.vocab_size:,}", f"{r.tokens:,}", f"{r.bytes_per_token:.3f}", f"{r.characters_per_token:.3f}", f"{r.tokens_per_word:.3f}"] for r in rows])  # fmt: skip
 
 
-def _documents(rows: list[SizeTokens]) -> str:
+def _documents(files: RunFiles, rows: list[SizeTokens]) -> str:
     quantiles, lengths = list(rows[-1].quantiles), list(rows[-1].share_over)
     told = html.table(["vocabulary", *(f"{100 * float(q):g} %" for q in quantiles)],
                       [[f"{r.vocab_size:,}", *(f"{r.quantiles.get(q, 0):,.0f}" for q in quantiles)] for r in rows],
                       caption="tokens of a document: the share of documents in the head has fewer")  # fmt: skip
     last = rows[-1]
+    some = [n for n in lengths if any(r.share_over[n] for r in rows)]
+    none = [n for n in lengths if n not in some]
     drawn = [
-        (f"longer than {int(n):,}", [(last.share_over[n], "k")], [*(f"{100 * r.share_over[n]:.1f} %" for r in rows)])
-        for n in lengths
+        (f"longer than {int(n):,}", [(last.share_over[n], "k")], [*(html.percent(r.share_over[n], 1) for r in rows)])
+        for n in some
     ]
     over = html.bars(["tokens", "share of documents", *(f"at {r.vocab_size:,}" for r in rows)], drawn) if drawn else ""
-    return f"<h3>Tokens per document, against context lengths</h3>{told}{over}"
+    rest = html.paragraph(f"No document is longer than {int(none[0]):,} tokens, at any vocabulary.") if none else ""
+    return f"<h3>Tokens per document, against context lengths</h3>{_lengths(files, last)}{told}{over}{rest}"
+
+
+def _lengths(files: RunFiles, row: SizeTokens) -> str:
+    """Return the histogram of tokens per document at one vocabulary size, context lengths drawn in; empty where no file tells."""
+    names = [name for name in files.published("token_counts") if name.endswith(".parquet")]
+    column, chosen, parts = f"tokens_{row.vocab_size}", spread(names), []
+    for name in chosen:
+        with files.made.parquet(name) as parquet:
+            if column in parquet.schema_arrow.names:
+                parts.append(parquet.read(columns=[column]).column(0).to_numpy())
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    values = values[values > 0].astype(np.float64)
+    if len(values) == 0 or values.min() == values.max():
+        return ""
+    number = min(BINS, max(8, int(np.sqrt(len(values)))))
+    edges = np.unique(np.round(np.geomspace(values.min(), values.max(), number + 1)))
+    number = len(edges) - 1
+    counts = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
+    marks = [(float(n), f"{int(n):,}") for n in row.share_over if edges[0] < float(n) < edges[-1]][:3]
+    said = f"Tokens of {len(values):,} documents at vocabulary {row.vocab_size:,}" + (f", of {len(chosen):,} of {len(names):,} files" if len(chosen) < len(names) else "")  # fmt: skip
+    body = [[f"{edges[n]:,.0f}", f"{edges[n + 1]:,.0f}", f"{counts[n]:,}"] for n in range(number) if counts[n]]
+    chart = svg.histogram(edges.tolist(), counts.tolist(), marks, grows=True)
+    table = html.details("The histogram as a table", html.table(["from", "to", "documents"], body))
+    return f"<figure>{chart}<figcaption>{said}</figcaption></figure>{table}"
 
 
 def _groups(rows: list[SizeTokens], title: str) -> str:
@@ -111,14 +143,26 @@ def _languages(rows: list[SizeTokens]) -> str:
         middle = statistics.median(line[-1][1] for line in lines.values())
         scale = (0.0, min(max(known), 4 * middle))
         drawn = "".join(f"<figure>{svg.lines([(name, [(x, min(y, scale[1])) for x, y in line])], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
-        shown = f'<h3>Fertility: tokens per word of every language, on one scale</h3><div class="charts">{drawn}</div>'
+        shown = f'<h3>Fertility: tokens per word of every language, on one scale</h3><div class="small">{drawn}</div>'
         if max(known) > scale[1]:
             shown += html.paragraph(
                 "A line at the upper edge goes beyond the scale, as of languages that put no spaces between words."
             )
         if len(rows[-1].by_language) > MULTIPLES:
             shown += html.paragraph(f"The {MULTIPLES} with most tokens; the table has more.")
-    return shown + _groups(rows, "language")
+    return shown + _premiums(rows, names) + _groups(rows, "language")
+
+
+def _premiums(rows: list[SizeTokens], names: list[str]) -> str:
+    """Return a small chart of each language's premium: its tokens a character against those of English."""
+    lines = {name: _points(rows, name, "premium_per_character") for name in names}
+    lines = {name: line for name, line in lines.items() if line}
+    if len(lines) < 2:
+        return ""
+    scale = (0.0, max(y for line in lines.values() for _, y in line))
+    drawn = "".join(f"<figure>{svg.lines([(name, line)], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
+    lead = html.paragraph("Tokens a character, against English: 2 means that the same number of characters takes twice the tokens.", "lead")  # fmt: skip
+    return f'<h3>Premium: what every language pays, on one scale</h3>{lead}<div class="small">{drawn}</div>'
 
 
 def _unused(rows: Sequence[Mapping[str, Any]]) -> str:
