@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+from planner.units import big
 from tokenmill.report.escaping import escape
 
+_UNIT = re.compile(r"(\d) (%|[kMGT]i?B|bytes|s|min|h)(?![\w.])")
 LONGEST = 1000
 """Characters of a cell of text."""
+LARGE = 10**9
+"""From here on a count is told in three digits where a table has it to the last."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content-Security-Policy of a page: its own style, nothing else."""
 
@@ -82,7 +87,7 @@ def bars(
             f'<i class="{kind}" style="width:{100 * share:.2f}%"></i>' for share, kind in parts if share > 0
         )
         kind = f' class="{classes[place]}"' if place < len(classes) and classes[place] else ""
-        rest = "".join(f"<td{' class=text' if n in text else ''}>{escape(cell)}</td>" for n, cell in enumerate(cells))
+        rest = "".join(f"<td{' class=text' if n in text else ''}>{_cell(cell)}</td>" for n, cell in enumerate(cells))
         body.append(f'<tr{kind}><td>{_label(label)}</td><td class="bar">{drawn}</td>{rest}</tr>')
     top = f'<th scope="col">{escape(head[0])}</th><th scope="col" class="text">{escape(head[1])}</th>{_head(head[2:], text)}'
     return wide(top, "".join(body), caption or head[0], caption)
@@ -151,6 +156,28 @@ def excerpt(text: str | None, characters: int, marked: str = "") -> str:
     )
 
 
+def count(number: float) -> str:
+    """Return a count to the last one, a large one in three digits.
+
+    >>> count(253_396), count(5_720_000_000_000)
+    ('253,396', '5.72 T')
+    """
+    return f"{number:,.0f}" if abs(number) < LARGE else big(number)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as a person says it.
+
+    >>> duration(9.87), duration(125), duration(7300), duration(200_000)
+    ('9.9 s', '2 min 5 s', '2 h 1 min', '2 d 7 h')
+    """
+    for unit, name, lower, below in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if seconds >= unit:
+            whole, rest = divmod(int(seconds), unit)
+            return f"{whole:,} {name} {rest // lower} {below}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
 def percent(part: float, whole: float) -> str:
     """Return `part` of `whole` in per cent; - where there is no whole."""
     if not whole:
@@ -158,7 +185,15 @@ def percent(part: float, whole: float) -> str:
     share = 100 * part / whole
     if not share:
         return "0 %"
-    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %" if share >= 0.1 else f"{share:.2g} %"
+    return (
+        f"{share:.0f} %"
+        if share >= 10
+        else f"{share:.1f} %"
+        if share >= 0.1
+        else f"{share:.2g} %"
+        if share >= 0.001
+        else "under 0.001 %"
+    )
 
 
 def size(number: float) -> str:
@@ -172,6 +207,11 @@ def size(number: float) -> str:
 def _label(text: str) -> str:
     """Return a name that may be broken behind each part of it, cut where no name is so long."""
     return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…").replace("_", "_<wbr>")
+
+
+def _cell(text: str) -> str:
+    """Return a figure that is not parted from its unit."""
+    return escape(_UNIT.sub("\\1\u00a0\\2", text))
 
 
 def _caption(text: str) -> str:
@@ -189,6 +229,6 @@ def _cells(row: Sequence[str], text: Sequence[int]) -> str:
     return "".join(
         f'<td class="text">{_label(cell)}</td>'
         if place in text
-        else f"<td>{escape(cell) if place else _label(cell)}</td>"
+        else f"<td>{_cell(cell) if place else _label(cell)}</td>"
         for place, cell in enumerate(row)
     )

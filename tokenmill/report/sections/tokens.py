@@ -15,8 +15,8 @@ from tokenmill.report.run_files import RunFiles
 
 NAMED = 4
 """Languages with a line of their own in the large chart."""
-MULTIPLES = 60
-"""Languages with a small chart; all are in the table."""
+MULTIPLES, OPEN = 200, 24
+"""Languages with a small chart, and those that are shown at once; all are in the table."""
 TABLED = 250
 BINS = 30
 """Of the histogram of tokens per document, at most."""
@@ -29,7 +29,7 @@ def tokens(files: RunFiles) -> str:
         return ""
     rows = budget.tokenizers
     largest, first = rows[-1], rows[0]
-    said = f"{largest.tokens:,} tokens at vocabulary {largest.vocab_size:,}, {largest.bytes_per_token:.3g} bytes each"
+    said = f"{html.count(largest.tokens)} tokens at vocabulary {largest.vocab_size:,}, {largest.bytes_per_token:.3g} bytes each"
     lead = f"{budget.corpus.documents:,} documents, {html.size(budget.corpus.bytes)}, {budget.corpus.words:,} words."
     if len(rows) > 1:
         lead += f" From {first.vocab_size:,} to {largest.vocab_size:,} the same text becomes {html.percent(first.tokens - largest.tokens, first.tokens)} shorter."
@@ -133,36 +133,36 @@ def _groups(rows: list[SizeTokens], title: str) -> str:
 
 
 def _languages(rows: list[SizeTokens]) -> str:
-    """Return a small chart of fertility for every language, all on one scale, and the table of all."""
+    """Return fertility and premium of every language, each on one scale, and the table of all."""
     names = _largest(rows[-1].by_language, MULTIPLES)
-    lines = {name: _points(rows, name, "tokens_per_word") for name in names}
-    lines = {name: line for name, line in lines.items() if line}
-    known = [y for line in lines.values() for _, y in line]
-    shown = ""
-    if len(lines) > 1:
-        middle = statistics.median(line[-1][1] for line in lines.values())
-        scale = (0.0, min(max(known), 4 * middle))
-        drawn = "".join(f"<figure>{svg.lines([(name, [(x, min(y, scale[1])) for x, y in line])], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
-        shown = f'<h3>Fertility: tokens per word of every language, on one scale</h3><div class="small">{drawn}</div>'
-        if max(known) > scale[1]:
-            shown += html.paragraph(
-                "A line at the upper edge goes beyond the scale, as of languages that put no spaces between words."
-            )
-        if len(rows[-1].by_language) > MULTIPLES:
-            shown += html.paragraph(f"The {MULTIPLES} with most tokens; the table has more.")
-    return shown + _premiums(rows, names) + _groups(rows, "language")
+    clipped = "A line at the upper edge goes beyond the scale, as of languages that put no spaces between words."
+    lead = "Tokens a character, against English: 2 means that the same number of characters takes twice the tokens."
+    return (
+        _multiples(rows, names, "tokens_per_word", "Fertility: tokens per word of every language, on one scale", "", clipped)
+        + _multiples(rows, names, "premium_per_character", "Premium: what every language pays, on one scale", lead, clipped)
+        + (html.paragraph(f"The {MULTIPLES} with most tokens; the table has more.") if len(rows[-1].by_language) > MULTIPLES else "")
+        + _groups(rows, "language")
+    )  # fmt: skip
 
 
-def _premiums(rows: list[SizeTokens], names: list[str]) -> str:
-    """Return a small chart of each language's premium: its tokens a character against those of English."""
-    lines = {name: _points(rows, name, "premium_per_character") for name in names}
-    lines = {name: line for name, line in lines.items() if line}
+def _multiples(rows: list[SizeTokens], names: list[str], key: str, title: str, lead: str, clipped: str) -> str:
+    """Return a small chart of `key` for each language; with one vocabulary, where no line is to be drawn, a bar."""
+    lines = {name: line for name in names if (line := _points(rows, name, key))}
     if len(lines) < 2:
         return ""
-    scale = (0.0, max(y for line in lines.values() for _, y in line))
-    drawn = "".join(f"<figure>{svg.lines([(name, line)], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
-    lead = html.paragraph("Tokens a character, against English: 2 means that the same number of characters takes twice the tokens.", "lead")  # fmt: skip
-    return f'<h3>Premium: what every language pays, on one scale</h3>{lead}<div class="small">{drawn}</div>'
+    top = min(max(y for line in lines.values() for _, y in line), 4 * statistics.median(line[-1][1] for line in lines.values()))  # fmt: skip
+    over = html.paragraph(clipped) if any(y > top for line in lines.values() for _, y in line) else ""
+    if len(rows) == 1:
+        drawn = [(name, [(min(line[-1][1], top) / top, "k")], [f"{line[-1][1]:.3g}"]) for name, line in lines.items()]
+        head = ["language", title.partition(":")[0].lower(), "at its size"]
+        body = html.bars(head, drawn[:OPEN]) + (html.details(f"{len(drawn) - OPEN} more languages", html.bars(head, drawn[OPEN:])) if len(drawn) > OPEN else "")  # fmt: skip
+    else:
+        shown = [f"<figure>{svg.lines([(name, [(x, min(y, top)) for x, y in line])], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, (0.0, top))}</figure>" for name, line in lines.items()]  # fmt: skip
+        body = f'<div class="small">{"".join(shown[:OPEN])}</div>'
+        if len(shown) > OPEN:
+            rest = f'<div class="small">{"".join(shown[OPEN:])}</div>'
+            body += html.details(f"{len(shown) - OPEN} more languages", rest)
+    return f"<h3>{title}</h3>{html.paragraph(lead, 'lead') if lead else ''}{body}{over}"
 
 
 def _unused(rows: Sequence[Mapping[str, Any]]) -> str:
