@@ -14,10 +14,15 @@ READ = "read"
 """Stage name under which the ledger and the tallies count records that could not be read."""
 
 OTHER = "other"
+ENOUGH = 100
+"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 MOST_REASONS = 500
 """Different reasons, or rules of one stage, that are counted by name. A crawl has a few dozen media types and statuses."""
 
 Rules = dict[str, dict[str, int]]  # stage -> rule -> documents
+
+
+_COUNTS = {"document": "dropped", "span": "spans", "failed": "failed"}
 
 
 @dataclass
@@ -73,7 +78,10 @@ class Tally:
 
     def count(self, kind: str, stage: str, rule: str, number: int = 1) -> None:
         """Count `number` documents, spans or failures (`kind` as in the ledger) under `stage` and `rule`."""
-        rules = {"document": self.dropped, "span": self.spans, "failed": self.failed}[kind].setdefault(stage, {})
+        counts: Rules = getattr(self, _COUNTS[kind])
+        rules = counts.get(stage)
+        if rules is None:
+            rules = counts[stage] = {}
         count_reason(rules, rule, number)
 
     def check(self, place: str) -> None:

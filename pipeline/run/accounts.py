@@ -101,6 +101,7 @@ class PassReport:
         tally: of its shards; None for a pass that only observes.
         looked: CPU seconds of each observation, by label.
         decided: the decisions it began with.
+        worst: documents that failed in one shard of this execution, and the file it is of, where these are most.
     """
 
     name: str
@@ -113,6 +114,7 @@ class PassReport:
     decided: list[Decided] = field(default_factory=list)
     seconds: float = 0.0
     bytes_written: int = 0
+    worst: tuple[int, str] = (0, "")
 
     @property
     def cpu_seconds(self) -> float:

@@ -6,11 +6,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.storage import Folder
 from tokenmill.report import html
-from tokenmill.report.composition import COLUMNS, KINDS, LENGTH_NAMES, NOT_KNOWN, Counts, count, count_urls, spread
+from tokenmill.report.composition import (
+    COLUMNS,
+    KINDS,
+    LENGTH_NAMES,
+    NOT_KNOWN,
+    Counts,
+    count,
+    count_urls,
+    extracted,
+    spread,
+)
 from tokenmill.report.run_files import RunFiles
 from tokenmill.report.sections.mix import mix
 
@@ -64,8 +75,8 @@ def _before(files: RunFiles) -> Counts:
     found = count(folder, chosen, [c for c in COLUMNS if c != "language"])
     found.of = len(shards)
     for rows in _removed(folder, chosen):
-        found.add("source", rows["source"])
-        count_urls(found, rows["url"])
+        found.add("source", rows.column("source"))
+        count_urls(found, rows.column("url"))
     _languages(found, files, passes)
     return found
 
@@ -84,24 +95,24 @@ def _languages(found: Counts, files: RunFiles, passes: list[tuple[Folder, list[s
         for name in signals:
             with files.made.parquet(name) as parquet:
                 for batch in parquet.iter_batches(1 << 16, columns=["shard", "language"]):
-                    rows = pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("shard").is_in(shards))
-                    found.add("language", rows["language"].drop_nulls())
+                    rows = batch.filter(pc.is_in(batch.column("shard"), pa.array(shards, pa.large_string())))
+                    found.add("language", rows.column("language").drop_null())
         if not signals:
             found.by["language"] = count(folder, chosen, ("language",)).by.get("language", Counter())
         for rows in _removed(folder, chosen):
-            rows = rows.filter(pl.col("stage").str.starts_with("language"))
-            found.add("language", rows["detail"].str.extract(r"^([a-z]{2,3})\b", 1))
+            rows = rows.filter(pc.starts_with(rows.column("stage"), "language"))
+            found.add("language", extracted(rows.column("detail"), r"^(?P<found>[a-z]{2,3})\b"))
         return
 
 
-def _removed(folder: Folder, shards: list[str]) -> Iterator[pl.DataFrame]:
+def _removed(folder: Folder, shards: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield source, url, stage and detail of the documents that the pass in `folder` removed from `shards`."""
     there = set(folder.names("ledger"))
     for name in shards:
         if f"ledger/{name}" in there:
             with folder.parquet(f"ledger/{name}") as parquet:
                 for batch in parquet.iter_batches(8192, columns=["source", "url", "kind", "stage", "detail"]):
-                    yield pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("kind") != "span")
+                    yield batch.filter(pc.not_equal(batch.column("kind"), "span"))
 
 
 def _rows(kind: str, before: Counts, after: Counts, files: RunFiles) -> list[Kept]:
@@ -142,7 +153,9 @@ def _kind(kind: str, rows: list[Kept]) -> str:
     ordered = kind in ("length", "year")
     shown = rows if ordered else rows[:SHOWN]
     gone = _vanished(rows)
-    shown = [*shown, *[row for row in gone if row not in shown][:VANISHED]]
+    names = {row.name for row in shown}
+    shown = [*shown, *[row for row in gone if row.name not in names][:VANISHED]]
+    names = {row.name for row in shown}
     drawn = []
     for row in shown:
         share = (
@@ -155,7 +168,7 @@ def _kind(kind: str, rows: list[Kept]) -> str:
         parts = [(row.after / most, "o"), (max(0.0, row.before - row.after) / most, "d")]
         drawn.append((row.name, parts, [f"{row.before:,.0f}", f"{row.after:,.0f}", share]))
     rest = len(rows) - len(shown)
-    note = html.paragraph(f"{rest:,} more, {sum(row in gone for row in rows if row not in shown):,} of which vanished wholly.") if rest > 0 and len(rows) < 5000 else html.paragraph(f"{rest:,} more.") if rest > 0 else ""  # fmt: skip
+    note = html.paragraph(f"{rest:,} more, {sum(row.name not in names for row in gone):,} of which vanished wholly.") if rest > 0 and len(rows) < 5000 else html.paragraph(f"{rest:,} more.") if rest > 0 else ""  # fmt: skip
     vanished = html.paragraph(f"Vanished wholly: {len(gone):,} of {len(rows):,}.") if gone else ""
     head = [kind, "kept and removed", "before", "after", "retention"]
     return f"<div><h3>{TITLES[kind]}</h3>{vanished}{html.bars(head, drawn)}{note}</div>"

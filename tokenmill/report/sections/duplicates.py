@@ -91,15 +91,20 @@ def _biggest(stage: str, copies: Counter[str], facts: LedgerFacts) -> str:
 
 def _partners(files: RunFiles, facts: LedgerFacts) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the kept partners of some removed documents, by stage and place."""
-    found = {}
+    wanted: dict[tuple[str, str], set[int]] = {}
     for stage, partner in list(facts.copied)[:PARTNERS]:
-        folder = _folder(files, stage)
         shard, _, row = partner.rpartition(":")
-        if folder is not None and row.isdigit() and folder.exists(f"{shard}.parquet"):
+        if row.isdigit():
+            wanted.setdefault((stage, shard), set()).add(int(row))
+    found = {}
+    for (stage, shard), numbers in wanted.items():
+        folder, rows = _folder(files, stage), sorted(numbers)
+        if folder is not None and folder.exists(f"{shard}.parquet"):
             with folder.parquet(f"{shard}.parquet", 64 << 10) as parquet:
                 columns = [c for c in ("id", "url", "source", "text") if c in parquet.schema_arrow.names]
-            found[stage, partner] = rows_of(folder, shard, np.array([int(row)]), columns).to_pylist()[0]
-    return found
+            texts = rows_of(folder, shard, np.array(rows), columns).to_pylist()
+            found.update({(stage, f"{shard}:{row}"): text for row, text in zip(rows, texts, strict=True)})
+    return {key: found[key] for key in facts.copied if key in found}
 
 
 def _folder(files: RunFiles, stage: str) -> Folder | None:
