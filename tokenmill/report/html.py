@@ -44,7 +44,7 @@ i.a{background:var(--fifth)}i.t{background:var(--sixth)}
 @page{margin:12mm 11mm}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#444;--paper:#fff;--line:#d5d9de;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--fifth:#a8741a;--sixth:#2a8590;--wash:#fff;--mark:#ffe08a}
 body{font-size:12.5px}main{max-width:none;padding:0}.wide{overflow:visible}h1,h2,h3,h4,summary,p.lead,caption,thead{break-after:avoid}figure,tr,.figures,.example{break-inside:avoid}h2{margin-top:30px}
-.charts>.wide,.charts>div{flex-basis:min(300px,100%)}.charts table{font-size:10.5px}table{font-size:11.5px;min-width:0}td:first-child,td.text{min-width:4.5em}table:has(th:nth-child(9)){font-size:9.5px}table:has(th:nth-child(9)) th,table:has(th:nth-child(9)) td{padding-right:4px;overflow-wrap:break-word}th,td{padding-right:6px}td:first-child,td.text{overflow-wrap:anywhere}td.bar{width:auto;min-width:60px}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.charts>.wide,.charts>div{flex-basis:min(300px,100%)}.charts table{font-size:10.5px}.charts>div:has(th:nth-child(7)){flex-basis:100%;max-width:none}table{font-size:11.5px;min-width:0}td:first-child,td.text{min-width:4.5em}table:has(th:nth-child(7)){font-size:9.5px}table:has(th:nth-child(7)) th,table:has(th:nth-child(7)) td{padding-right:4px}th,td{padding-right:6px}td:first-child,td.text{overflow-wrap:anywhere;max-width:none}td.bar{width:auto;min-width:60px}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .switch>input,.switch>label{display:none}.switch>.view,.paper{display:block}details.printed::details-content{content-visibility:visible;display:block;block-size:auto}}
 """
 
