@@ -137,7 +137,7 @@ def test_what_has_changed_since_a_run_is_named(place, change, said):
     told = changed_since(read_manifest(out), out)
     assert said in "; ".join(told)
     assert bool(told) == bool(said)
-    assert ("Changed since this run" in page_of(out)) == bool(said)
+    assert ("Since this run: " in page_of(out)) == bool(said)
 
 
 @pytest.mark.parametrize(("asked", "said"), [([], "no price"), (["--cpu-price", "360"], "an hour")])

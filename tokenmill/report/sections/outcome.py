@@ -22,7 +22,7 @@ def outcome(files: RunFiles) -> str:
     said = [files.note] if files.note else []
     said += [f"Try-out: only {s['tryout']}."] if s.get("tryout") else []
     said += [f"Not made: {what}: {why}" for what, why in s.get("faults", {}).items()]
-    said += [f"Changed since this run: {what}." for what in files.changed if not files.note]
+    said += [f"Since this run: {what}." for what in files.changed if not files.note]
     warnings = "".join(html.paragraph(line, "warn") for line in said)
     return (
         f'<h1>{escape(s["name"])}: {escape(_finding(files))}</h1><p class="lead">{law}</p>{warnings}'
@@ -55,13 +55,7 @@ def _vocabularies(files: RunFiles) -> list[SizeTokens]:
 
 def _cost(files: RunFiles) -> tuple[str, str]:
     hours = files.summary["cpu_seconds"] / 3600
-    told = (
-        f"{html.duration(3600 * hours)} of CPU"
-        if hours < 0.01
-        else f"{hours:,.2g} CPU hours"
-        if hours < 10
-        else f"{hours:,.0f} CPU hours"
-    )
+    told = f"{html.duration(3600 * hours)} of CPU" if hours < 0.01 else f"{hours:,.2f} CPU hours"
     if files.cpu_price is None:
         return told, "no price of an hour was given"
     return money_of(hours * files.cpu_price), f"{told} at ${files.cpu_price:,.4g} an hour"
