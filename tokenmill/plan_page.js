@@ -107,8 +107,8 @@ function show(found) {
   const value = (label) => (wanted.find((one) => one.label.toLowerCase().includes(label)) || { value: "-" }).value;
   const days = found.plan.time && found.plan.time.days, usd = found.plan.bill && found.plan.bill.total_usd;
   const figures = [
-    [days ? plain(days.p50) + " days" : "-", days ? plain(days.p10) + " to " + plain(days.p90) : "days"],
-    [usd ? "$" + short(usd.p50) : "-", usd ? "$" + short(usd.p10) + " to $" + short(usd.p90) : "cost"],
+    [days ? plain(days.p50) + " days" : "-", days ? "eight in ten: " + plain(days.p10) + " to " + plain(days.p90) : "days"],
+    [usd ? "$" + short(usd.p50) : "-", usd ? "eight in ten: $" + short(usd.p10) + " to $" + short(usd.p90) : "cost"],
     [(found.plan.fits ? "fits: " : "does not fit: ") + (found.plan.fit.total_bytes / 2 ** 30).toFixed(1) + " GiB", "of " + (found.plan.fit.available_bytes / 2 ** 30).toFixed(1) + " GiB of the fullest GPU"],
     [curve.chosen[2].toFixed(3), "loss expected, nats per token (optimum " + curve.best[2].toFixed(3) + ")"],
   ];
@@ -179,7 +179,9 @@ function draw(curve) {
     const area = box.getBoundingClientRect(), place = ((event.clientX - area.left) / area.width) * W;
     return points.reduce((a, b) => (Math.abs(x(a[0]) - place) < Math.abs(x(b[0]) - place) ? a : b));
   };
-  box.addEventListener("pointermove", (event) => { const one = nearest(event); at("point").textContent = `${short(one[0])} parameters on ${short(one[1])} tokens: loss ${one[2].toFixed(3)}; click to take it`; });
+  const finger = svg("circle", { r: 5, cx: -20, cy: 0, fill: "none", stroke: "var(--ink)", "stroke-width": 2 });
+  box.append(finger);
+  box.addEventListener("pointermove", (event) => { const one = nearest(event); finger.setAttribute("cx", x(one[0])); finger.setAttribute("cy", y(one[2])); at("point").textContent = `${short(one[0])} parameters on ${short(one[1])} tokens: loss ${one[2].toFixed(3)}; click to take it`; });
   box.addEventListener("click", (event) => { const one = nearest(event); delete state.model; state.parameters = short(one[0]); state.tokens = short(one[1]); fill(); ask(); });
   at("curve").replaceChildren(box);
 }

@@ -43,11 +43,12 @@ class Quantity:
 
 
 def _interval_text(v: Interval, unit: str) -> str:
-    """`57 days (43 to 75)`: the unit's word once, where all three have the same; a known number without a range."""
+    """`57 days (43 to 75)`: the unit's words once, where all three have the same; a known number without a range."""
     middle, low, high = (write(x, unit) for x in (v.p50, v.p10, v.p90))
     if v.p10 == v.p90:
         return middle
-    word = middle.rpartition(" ")[2]
+    words = unit.replace("_", " ")
+    word = words if middle.endswith(f" {words}") else middle.rpartition(" ")[2]
     if len(word) > 2 and all(t.endswith(f" {word}") for t in (low, high)):
         low, high = low[: -len(word) - 1], high[: -len(word) - 1]
     return f"{middle} ({low} to {high})"

@@ -176,12 +176,13 @@ class Mix(CorpusStage):
     def _account(
         self, available: Mapping[str, int], wanted: Mapping[str, int], found: Mapping[str, Share]
     ) -> list[dict[str, Any]]:
-        """Return for each source what was asked of it (its weight, or its fraction), and its bytes: there, wanted, taken."""
+        """Return for each source what was asked of it (its weight, or its fraction), and its bytes: there, wanted, taken; and how often they are read."""
         asked = self.weights or {source: self.fractions.get(source, 1.0) for source in available}
         return [
-            {"source": s, "asked": asked.get(s, 0.0), "available": size, "wanted": wanted[s], "taken": found[s].taken}
+            {"source": s, "asked": asked.get(s, 0.0), "available": size, "wanted": wanted[s], "taken": found[s].taken,
+             "epochs": self.epochs.get(s, 1.0)}
             for s, size in available.items()
-        ]
+        ]  # fmt: skip
 
     def wanted(self, available: Mapping[str, int], tryout: bool = False) -> tuple[dict[str, int], list[str]]:
         """Return how many bytes of each source are wanted, and what the user should hear.

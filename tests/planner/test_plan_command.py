@@ -108,3 +108,12 @@ def test_a_recipes_plan_is_taken_and_an_option_wins(tmp_path, capsys):
     recipe.write_text('[plan]\nmodel = "llama3-8b"\ngpu = "h100"\ngpus = 64\ntokens = "1T"\n')
     assert main(["plan", "--recipe", str(recipe), "--gpus", "128", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["inputs"]["gpus"] == 128
+
+
+def test_the_page_in_one_file_that_is_not_built_says_why_in_one_line(tmp_path, capsys):
+    assert main(["plan", "page", "--static", str(tmp_path / "plan.html")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "numpy" in said
+    assert "plan serve" in said
+    assert list(tmp_path.iterdir()) == []

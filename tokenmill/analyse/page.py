@@ -10,7 +10,7 @@ import numpy as np
 from tokenmill.analyse.distributions import Analysis, Distribution, RuleShare, edges_of
 from tokenmill.report import svg
 from tokenmill.report.escaping import escape
-from tokenmill.report.html import document, table
+from tokenmill.report.html import document, percent, table
 
 
 def page(analysis: Analysis, title: str, said: str) -> str:
@@ -22,8 +22,9 @@ def page(analysis: Analysis, title: str, said: str) -> str:
     sections = [f'<h1>{escape(title)}</h1><p class="lead">{escape(said)}</p>', _overview(analysis)]
     for stage in analysis.measured.stages:
         share = analysis.removed[stage]["removes"]
-        sections.append(f"<h2>{escape(stage)}: would remove {share:.1%}</h2>")
-        sections += [_signal(analysis, d) for d in analysis.distributions if d.stage == stage]
+        sections.append(f"<h2>{escape(stage)}: would remove {percent(share, 1)}</h2>")
+        signals = "".join(_signal(analysis, d) for d in analysis.distributions if d.stage == stage)
+        sections.append(f'<div class="charts">{signals}</div>')
     return document(title, "".join(sections))
 
 
@@ -32,16 +33,25 @@ def _overview(analysis: Analysis) -> str:
     parts = []
     for kind, counts in (("source", analysis.sources), ("language", analysis.languages)):
         head = [kind, "documents", *analysis.measured.stages]
-        rows = [["all", f"{analysis.documents:,}", *(f"{about['removes']:.1%}" for about in analysis.removed.values())]]
+        rows = [
+            ["all", f"{analysis.documents:,}", *(percent(about["removes"], 1) for about in analysis.removed.values())]
+        ]
         for name, count in counts.items():
             shares = [about[f"by_{kind}"][name] for about in analysis.removed.values()]
-            rows.append([name, f"{count:,}", *(f"{share:.1%}" for share in shares)])
+            rows.append([name, f"{count:,}", *(percent(share, 1) for share in shares)])
         parts.append(table(head, rows))
     return (
-        "<h2>What each rule set would remove, by itself</h2>"
-        "<p class='lead'>Each looks at the texts as they are. One after the other they remove less than the sum.</p>"
+        f"<h2>{escape(_finding(analysis))}</h2>"
+        "<p class='lead'>Each rule set looks at the texts as they are. One after the other they remove less than the sum.</p>"
         + "<p></p>".join(parts)
     )
+
+
+def _finding(analysis: Analysis) -> str:
+    """Return which rule set would remove most by itself, in words."""
+    most = sorted(analysis.removed.items(), key=lambda item: -item[1]["removes"])[:2]
+    said = ", ".join(f"{stage} {percent(about['removes'], 1)}" for stage, about in most)
+    return f"Would be removed by one rule set alone: by {said}" if said else "No rule set was asked"
 
 
 def _signal(analysis: Analysis, d: Distribution) -> str:
@@ -54,7 +64,7 @@ def _signal(analysis: Analysis, d: Distribution) -> str:
     ]
     chart = svg.histogram(edges.tolist(), counts.tolist(), [(x, text) for x, text in said if x == x], grows)
     head = f"<h3>{escape(d.stage)}.{escape(d.signal)}</h3>"
-    return head + chart + "".join(_rule(analysis, d, r) for r in d.rules) + _groups(d)
+    return f"<div>{head}{chart}{''.join(_rule(analysis, d, r) for r in d.rules)}{_groups(d)}</div>"
 
 
 def _counts(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -73,11 +83,11 @@ def _rule(analysis: Analysis, d: Distribution, r: RuleShare) -> str:
         for row, value in rows
         for about in (analysis.example(row),)
     ]
-    return f"<details><summary><b>{name} removes {r.share:.2%}</summary>{''.join(shown)}{_shares(r)}</details>"
+    return f"<details><summary><b>{name} removes {percent(r.share, 1)}</summary>{''.join(shown)}{_shares(r)}</details>"
 
 
 def _shares(r: RuleShare) -> str:
-    rows = [[name, f"{share:.2%}"] for by in (r.by_source, r.by_language) for name, share in by.items()]
+    rows = [[name, percent(share, 1)] for by in (r.by_source, r.by_language) for name, share in by.items()]
     return table(["source or language", "removes"], rows)
 
 

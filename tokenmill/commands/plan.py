@@ -40,8 +40,13 @@ SUB_QUESTIONS = {
     "measure": "run a few real training steps here (needs torch) and write measured.json",
     "validate": "our estimates against published runs and worked examples",
     "serve": "the planner as a page on this machine, in a browser: sliders, a formula for every number, a link that holds it all",
+    "page": "--static FILE: the planner as one file that works offline; not built, and it says why",
     "list": "the models and accelerators known by name",
 }
+NO_PAGE = (
+    "page: there is no version of the planner in one file, for it computes with numpy and the Pyodide package on npm holds none "
+    "(docs/pages.md); `tokenmill plan serve` answers on this machine without a network, `--write plan.json` keeps a plan"
+)
 FLAGS = ("flash", "ema")
 
 
@@ -68,6 +73,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--port", default=None, help="for serve: port on this machine (8310; 0: any free one)")
     parser.add_argument("--open", action="store_true", help="for serve: open the page in a browser")
+    parser.add_argument("--static", metavar="FILE", help="for page: the file")
     parser.add_argument("--steps", default="5", help="for measure: timed steps")
     parser.add_argument("--device", default="auto", help="for measure: auto, cpu or cuda")
     parser.add_argument("--json", action="store_true", help="as JSON, the unit in every key")
@@ -120,6 +126,8 @@ def _answer(given: argparse.Namespace) -> int:
         return _list(given)
     if question == "serve":
         return _serve(given)
+    if question == "page":
+        raise PlanError(NO_PAGE)
     table, budget = _table(given), _budget(given.budget)
     if question is None and wants_model(table):
         return _print(given, report_way_back.answer(way_back(cluster_from(table, budget))))

@@ -17,12 +17,21 @@ def page(found: Comparison) -> str:
     a, b = found.a.summary, found.b.summary
     title = f"{a.name} against {b.name}" if a.name != b.name else f"{a.name}: two runs"
     body = [
-        f"<h1>{escape(title)}</h1>", *map(html.paragraph, heads(found)),
+        f"<h1>{escape(title)}: B keeps {_against(a.kept, b.kept)}</h1>", *map(html.paragraph, heads(found, named=True)),
         html.figures([(f"{s.kept:,}", f"documents kept by {n}") for n, s in (("A", a), ("B", b))]
                      + [(difference(a.kept, b.kept), "documents"), (difference(a.bytes_out, b.bytes_out), "bytes of text")]),
         _recipe(found), _funnel(found), _changes(found), _composition(found), _tokens(found),
     ]  # fmt: skip
     return html.document(title, "".join(body))
+
+
+def _against(a: int, b: int) -> str:
+    """Return in words how many documents B keeps against A."""
+    if a == b:
+        return "as many documents"
+    return (
+        f"{html.percent(abs(b - a), a)} {'more' if b > a else 'fewer'} documents" if a else f"{b:,} documents, A none"
+    )
 
 
 def _recipe(found: Comparison) -> str:

@@ -26,13 +26,14 @@ def text_of(found: Comparison) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def heads(found: Comparison) -> list[str]:
-    """Return a line for each run."""
+def heads(found: Comparison, named: bool = False) -> list[str]:
+    """Return a line for each run; one to be read elsewhere has it `named` by its folder's name, not by where that is."""
     said = []
     for name, side in (("A", found.a), ("B", found.b)):
-        s = side.summary
+        s, place = side.summary, side.out.url
+        place = place.rstrip("/").rpartition("/")[2] if named else place
         more = f"  TRY-OUT: only {s.tryout}" if s.tryout else ""
-        said.append(f"{name}  {side.out.url} ({s.name}): {s.kept:,} of {s.read:,} documents kept ({percent(s.kept, s.read)}), {size(s.bytes_out)}{more}")  # fmt: skip
+        said.append(f"{name}  {place} ({s.name}): {s.kept:,} of {s.read:,} documents kept ({percent(s.kept, s.read)}), {size(s.bytes_out)}{more}")  # fmt: skip
     return said
 
 

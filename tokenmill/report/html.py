@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+from planner.units import big
 from tokenmill.report.escaping import escape
 
+_UNIT = re.compile(r"(\d) (%|[kMGT]i?B|bytes|s|min|h)(?![\w.])")
 LONGEST = 1000
 """Characters of a cell of text."""
+LARGE = 10**9
+"""From here on a count is told in three digits where a table has it to the last."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Content-Security-Policy of a page: its own style, nothing else."""
 
@@ -17,7 +22,7 @@ STYLE = """
 *{box-sizing:border-box}body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
 main{max-width:1080px;margin:0 auto;padding:28px 16px 80px}h1{font-size:26px;line-height:1.25;margin:0 0 6px}h2{font-size:20px;line-height:1.3;margin:48px 0 10px}
 h3{font-size:16px;margin:26px 0 6px}p.lead{color:var(--soft);margin:0 0 18px}p{margin:8px 0}
-svg{display:block;max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif}.charts>.wide,.charts>div{flex:1 1 min(400px,100%);min-width:0;max-width:530px}.charts{display:flex;flex-wrap:wrap;gap:18px 26px;align-items:flex-start}figure{margin:10px 0;max-width:100%}figcaption{font-size:13.5px;color:var(--soft)}
+svg{display:block;max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif}.charts>.wide,.charts>div{flex:1 1 min(400px,100%);min-width:0;max-width:530px}.three{display:flex;flex-wrap:wrap;gap:8px 14px}.three figure{margin:6px 0}.small{display:flex;flex-wrap:wrap;gap:4px 18px}.small figure{margin:4px 0}.charts{display:flex;flex-wrap:wrap;gap:18px 26px;align-items:flex-start}figure{margin:10px 0;max-width:100%}figcaption{font-size:13.5px;color:var(--soft)}
 .figures{display:flex;flex-wrap:wrap;gap:12px 34px;margin:18px 0}.figures b{display:block;font-size:22px}.figures span{color:var(--soft);font-size:13px}
 table{border-collapse:collapse;font-size:13.5px;min-width:min(100%,420px)}caption{text-align:left;color:var(--soft);padding:4px 0}
 th,td{text-align:right;padding:4px 10px 4px 0;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums;vertical-align:top;overflow-wrap:normal}
@@ -39,7 +44,7 @@ i.a{background:var(--fifth)}i.t{background:var(--sixth)}
 @page{margin:12mm 11mm}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#444;--paper:#fff;--line:#d5d9de;--bar:#3d74ad;--accent:#b04a33;--third:#3d7a4a;--fourth:#7a58a0;--fifth:#a8741a;--sixth:#2a8590;--wash:#fff;--mark:#ffe08a}
 body{font-size:12.5px}main{max-width:none;padding:0}.wide{overflow:visible}h1,h2,h3,h4,summary,p.lead,caption,thead{break-after:avoid}figure,tr,.figures,.example{break-inside:avoid}h2{margin-top:30px}
-.charts>.wide,.charts>div{flex-basis:min(300px,100%)}.charts table{font-size:10.5px}table{font-size:11.5px;min-width:0}td:first-child,td.text{min-width:4.5em}table:has(th:nth-child(9)){font-size:9.5px}table:has(th:nth-child(9)) th,table:has(th:nth-child(9)) td{padding-right:4px;overflow-wrap:break-word}th,td{padding-right:6px}td:first-child,td.text{overflow-wrap:anywhere}td.bar{width:auto;min-width:60px}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.charts>.wide,.charts>div{flex-basis:min(300px,100%)}.charts table{font-size:10.5px}.charts>div:has(th:nth-child(7)){flex-basis:100%;max-width:none}table{font-size:11.5px;min-width:0}td:first-child,td.text{min-width:4.5em}table:has(th:nth-child(7)){font-size:9.5px}table:has(th:nth-child(7)) th,table:has(th:nth-child(7)) td{padding-right:4px}th,td{padding-right:6px}td:first-child,td.text{overflow-wrap:anywhere;max-width:none}td.bar{width:auto;min-width:60px}mark{outline:1px solid #555;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .switch>input,.switch>label{display:none}.switch>.view,.paper{display:block}details.printed::details-content{content-visibility:visible;display:block;block-size:auto}}
 """
 
@@ -82,7 +87,7 @@ def bars(
             f'<i class="{kind}" style="width:{100 * share:.2f}%"></i>' for share, kind in parts if share > 0
         )
         kind = f' class="{classes[place]}"' if place < len(classes) and classes[place] else ""
-        rest = "".join(f"<td{' class=text' if n in text else ''}>{escape(cell)}</td>" for n, cell in enumerate(cells))
+        rest = "".join(f"<td{' class=text' if n in text else ''}>{_cell(cell)}</td>" for n, cell in enumerate(cells))
         body.append(f'<tr{kind}><td>{_label(label)}</td><td class="bar">{drawn}</td>{rest}</tr>')
     top = f'<th scope="col">{escape(head[0])}</th><th scope="col" class="text">{escape(head[1])}</th>{_head(head[2:], text)}'
     return wide(top, "".join(body), caption or head[0], caption)
@@ -151,12 +156,44 @@ def excerpt(text: str | None, characters: int, marked: str = "") -> str:
     )
 
 
+def count(number: float) -> str:
+    """Return a count to the last one, a large one in three digits.
+
+    >>> count(253_396), count(5_720_000_000_000)
+    ('253,396', '5.72 T')
+    """
+    return f"{number:,.0f}" if abs(number) < LARGE else big(number)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as a person says it.
+
+    >>> duration(9.87), duration(125), duration(7300), duration(200_000)
+    ('9.9 s', '2 min 5 s', '2 h 1 min', '2 d 7 h')
+    """
+    for unit, name, lower, below in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if seconds >= unit:
+            whole, rest = divmod(int(seconds), unit)
+            return f"{whole:,} {name} {rest // lower} {below}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
 def percent(part: float, whole: float) -> str:
     """Return `part` of `whole` in per cent; - where there is no whole."""
     if not whole:
         return "-"
     share = 100 * part / whole
-    return f"{share:.0f} %" if share >= 10 else f"{share:.1f} %" if share >= 0.1 or not share else f"{share:.2g} %"
+    if not share:
+        return "0 %"
+    return (
+        f"{share:.0f} %"
+        if share >= 10
+        else f"{share:.1f} %"
+        if share >= 0.1
+        else f"{share:.2g} %"
+        if share >= 0.001
+        else "under 0.001 %"
+    )
 
 
 def size(number: float) -> str:
@@ -170,6 +207,11 @@ def size(number: float) -> str:
 def _label(text: str) -> str:
     """Return a name that may be broken behind each part of it, cut where no name is so long."""
     return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…").replace("_", "_<wbr>")
+
+
+def _cell(text: str) -> str:
+    """Return a figure that is not parted from its unit."""
+    return escape(_UNIT.sub("\\1\u00a0\\2", text))
 
 
 def _caption(text: str) -> str:
@@ -187,6 +229,6 @@ def _cells(row: Sequence[str], text: Sequence[int]) -> str:
     return "".join(
         f'<td class="text">{_label(cell)}</td>'
         if place in text
-        else f"<td>{escape(cell) if place else _label(cell)}</td>"
+        else f"<td>{_cell(cell) if place else _label(cell)}</td>"
         for place, cell in enumerate(row)
     )

@@ -19,6 +19,8 @@ from pipeline.run.inputs import FILE as MARKS
 from pipeline.storage import Folder, digest_file
 from pipeline.worker.read import changed_at
 
+SAID = 400
+"""Characters of the error of a run that has not finished."""
 NAMED = 3
 """Settings or files named of each kind."""
 READ_AGAIN = 256_000_000
@@ -47,13 +49,13 @@ def superseded(out: Folder, later: Unfinished) -> str:
     manifest = read_manifest(out)
     assert manifest is not None
     made = next((f" of {date(e.started + e.seconds)}" for e in reversed(manifest.executions) if e.ended == DONE), "")
-    why = f" ({later.error})" if later.error else " (it was stopped, or is at work)"
+    why = f" ({later.error[:SAID]})" if later.error else " (it was stopped, or is at work)"
     changed = changed_since(manifest, out)
     of_what = f", of other settings or inputs ({'; '.join(changed)})" if changed else ""
     passes = [step["folder"].rpartition("-")[0] for step in later.passes]
     come = f"it has come to pass {passes[-1]}" if passes else "it has not come to its first pass"
     return (
-        f"a later run in this folder{of_what} has not finished{why}: {come}, and nothing of it is published. "
+        f"A later run in this folder{of_what} has not finished{why}: {come}, and nothing of it is published. "
         f"What stands here, and is told below, is what the one before it made{made}"
     )
 

@@ -233,7 +233,7 @@ def short(value: float) -> str:
 
 
 def _tick(value: float) -> str:
-    return short(value) if abs(value) >= 100_000 else f"{value:,.4g}" if abs(value) < 1e-3 and value else f"{value:,.6g}" if abs(value) >= 1000 else f"{value:.4g}"  # fmt: skip
+    return short(value) if abs(value) >= 100_000 else f"{value:,.4g}" if abs(value) < 1e-3 and value else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # fmt: skip
 
 
 def _text(x: float, y: float, said: str, anchor: str = "start", colour: str = SOFT) -> str:

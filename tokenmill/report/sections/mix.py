@@ -26,23 +26,24 @@ def _stage(files: RunFiles, label: str) -> str:
     if not rows:
         return f"<h3>The mixture ({escape(label)})</h3>{told}" if told else ""
     shown = sorted(rows, key=lambda row: -row["available"])[:SHOWN]
-    asked, taken = (sum(row[key] for row in rows) or 1 for key in ("asked", "taken"))
+    asked = sum(row["asked"] for row in rows) or 1
+    taken = sum(row["taken"] * _times(row) for row in rows) or 1
     weights = bool(_table(files, label).get("weights"))
     most = max(max(row["available"], row["wanted"]) for row in rows) or 1
     epochs = (files.plan.get("data") or {}).get("epochs")
     drawn = []
     for row in shown:
-        part = row["taken"] / row["available"] if row["available"] else 0.0
+        part = _times(row) * row["taken"] / row["available"] if row["available"] else 0.0
         cells = [
             html.percent(row["asked"], asked) if weights else f"{row['asked']:.3g} of it",
             html.size(row["available"]), html.size(row["wanted"]), html.size(row["taken"]),
-            html.percent(row["taken"], taken), f"{part:.2f}", *([f"{part * epochs:.2f}"] if epochs else []), limited(row),
+            html.percent(row["taken"] * _times(row), taken), f"{part:.2f}", *([f"{part * epochs:.2f}"] if epochs else []), limited(row),
         ]  # fmt: skip
         drawn.append((row["source"], [(row["taken"] / most, "o"), (max(0, row["available"] - row["taken"]) / most, "d")], cells))  # fmt: skip
     head = ["source", "taken and left out", "share wanted" if weights else "fraction wanted", "text there", "text wanted", "reached",
             "share reached", "epochs", *(["in the plan"] if epochs else []), "limited by"]  # fmt: skip
     more = html.paragraph(f"{len(rows) - SHOWN:,} more sources, with less text.") if len(rows) > SHOWN else ""
-    said = "Epochs: how often the corpus holds the text of a source, once at most, for documents are not repeated"
+    said = "Epochs: how often one pass over the corpus reads the text of a source; more than once only where the recipe names epochs, for documents are kept once"
     said += (
         f"; in the plan: how often training reads it, with {epochs:.3g} epoch{'s' if epochs != 1 else ''} of the corpus."
         if epochs
@@ -59,6 +60,11 @@ def account(files: RunFiles, label: str) -> list[dict[str, Any]]:
             if begin in f"/{place}" and (files.out / place).exists(ACCOUNT):
                 return list((files.out / place).get_json(ACCOUNT))
     return []
+
+
+def _times(row: dict[str, Any]) -> float:
+    """Return how often a training reads what is kept of a source, as the recipe names it."""
+    return float(row.get("epochs", 1.0))
 
 
 def limited(row: dict[str, Any]) -> str:

@@ -82,7 +82,7 @@ def _intervals(made: Mapping[str, Any]) -> str:
     rows = []
     for part, key, label, unit in (
         ("time", "days", "time", "seconds"),
-        ("time", "gpu_hours", "GPU-hours", "gpu_hours"),
+        ("time", "gpu_hours", "of GPUs", "gpu_hours"),
         ("bill", "total_usd", "cost", "usd"),
     ):
         found = made.get(part, {}).get(key)

@@ -83,7 +83,8 @@ def rules(files: RunFiles, facts: LedgerFacts) -> str:
     if facts.read < facts.of:
         lead += f" Examples are from {facts.read:,} of {facts.of:,} files of the ledger."
     return html.heading(
-        f"{len(shown)} rules removed something; most did {rule} of {stage}: {number:,} {_many(what, number)}", lead
+        f"{len(shown)} rule{'s' if len(shown) != 1 else ''} removed something; most did {rule} of {stage}: {number:,} {_many(what, number)}",
+        lead,
     ) + "".join(parts)
 
 

@@ -20,7 +20,7 @@ def time(files: RunFiles, facts: LedgerFacts) -> str:
     stages = sorted(s["stages"], key=lambda row: -row["cpu_seconds"])
     total = s["cpu_seconds"] or 1
     said = (
-        f"{stages[0]['stage']} took {html.percent(stages[0]['cpu_seconds'], total)} of {s['cpu_seconds']:,.1f} s of CPU"
+        f"{stages[0]['stage']} took {html.percent(stages[0]['cpu_seconds'], total)} of {html.duration(s['cpu_seconds'])} of CPU"
         if stages and s["cpu_seconds"]
         else "No time was measured"
     )

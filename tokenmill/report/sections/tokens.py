@@ -6,15 +6,20 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tokenizer.counting.budget import GroupTokens, SizeCost, SizeTokens
 from tokenmill.report import html, svg
+from tokenmill.report.composition import spread
 from tokenmill.report.run_files import RunFiles
 
 NAMED = 4
 """Languages with a line of their own in the large chart."""
-MULTIPLES = 60
-"""Languages with a small chart; all are in the table."""
+MULTIPLES, OPEN = 200, 24
+"""Languages with a small chart, and those that are shown at once; all are in the table."""
 TABLED = 250
+BINS = 30
+"""Of the histogram of tokens per document, at most."""
 
 
 def tokens(files: RunFiles) -> str:
@@ -24,11 +29,11 @@ def tokens(files: RunFiles) -> str:
         return ""
     rows = budget.tokenizers
     largest, first = rows[-1], rows[0]
-    said = f"{largest.tokens:,} tokens at vocabulary {largest.vocab_size:,}, {largest.bytes_per_token:.3g} bytes each"
+    said = f"{html.count(largest.tokens)} tokens at vocabulary {largest.vocab_size:,}, {largest.bytes_per_token:.3g} bytes each"
     lead = f"{budget.corpus.documents:,} documents, {html.size(budget.corpus.bytes)}, {budget.corpus.words:,} words."
     if len(rows) > 1:
         lead += f" From {first.vocab_size:,} to {largest.vocab_size:,} the same text becomes {html.percent(first.tokens - largest.tokens, first.tokens)} shorter."
-    return "".join([html.heading(f"Tokens by vocabulary size: {said}", lead), _charts(rows), _sizes(rows), _documents(rows),
+    return "".join([html.heading(f"Tokens by vocabulary size: {said}", lead), _charts(rows), _sizes(rows), _documents(files, rows),
                     _groups(rows, "source"), _languages(rows), _unused(files.unused), _costs(budget.costs)])  # fmt: skip
 
 
@@ -41,7 +46,7 @@ def _charts(rows: list[SizeTokens]) -> str:
         shown.append(f"<figure>{svg.lines([line for line in series if line[1]], 'vocabulary size', label)}</figure>")
     total = [("tokens", [(float(row.vocab_size), float(row.tokens)) for row in rows])]
     shown.insert(0, f"<figure>{svg.lines(total, 'vocabulary size', 'tokens')}</figure>")
-    return f'<div class="charts">{"".join(shown)}</div>'
+    return f'<div class="three">{"".join(shown)}</div>'
 
 
 def _points(rows: list[SizeTokens], language: str, key: str) -> list[tuple[float, float]]:
@@ -57,18 +62,45 @@ def _sizes(rows: list[SizeTokens]) -> str:
     return html.table(head, [[f"{r.vocab_size:,}", f"{r.tokens:,}", f"{r.bytes_per_token:.3f}", f"{r.characters_per_token:.3f}", f"{r.tokens_per_word:.3f}"] for r in rows])  # fmt: skip
 
 
-def _documents(rows: list[SizeTokens]) -> str:
+def _documents(files: RunFiles, rows: list[SizeTokens]) -> str:
     quantiles, lengths = list(rows[-1].quantiles), list(rows[-1].share_over)
     told = html.table(["vocabulary", *(f"{100 * float(q):g} %" for q in quantiles)],
                       [[f"{r.vocab_size:,}", *(f"{r.quantiles.get(q, 0):,.0f}" for q in quantiles)] for r in rows],
                       caption="tokens of a document: the share of documents in the head has fewer")  # fmt: skip
     last = rows[-1]
+    some = [n for n in lengths if any(r.share_over[n] for r in rows)]
+    none = [n for n in lengths if n not in some]
     drawn = [
-        (f"longer than {int(n):,}", [(last.share_over[n], "k")], [*(f"{100 * r.share_over[n]:.1f} %" for r in rows)])
-        for n in lengths
+        (f"longer than {int(n):,}", [(last.share_over[n], "k")], [*(html.percent(r.share_over[n], 1) for r in rows)])
+        for n in some
     ]
     over = html.bars(["tokens", "share of documents", *(f"at {r.vocab_size:,}" for r in rows)], drawn) if drawn else ""
-    return f"<h3>Tokens per document, against context lengths</h3>{told}{over}"
+    rest = html.paragraph(f"No document is longer than {int(none[0]):,} tokens, at any vocabulary.") if none else ""
+    return f"<h3>Tokens per document, against context lengths</h3>{_lengths(files, last)}{told}{over}{rest}"
+
+
+def _lengths(files: RunFiles, row: SizeTokens) -> str:
+    """Return the histogram of tokens per document at one vocabulary size, context lengths drawn in; empty where no file tells."""
+    names = [name for name in files.published("token_counts") if name.endswith(".parquet")]
+    column, chosen, parts = f"tokens_{row.vocab_size}", spread(names), []
+    for name in chosen:
+        with files.made.parquet(name) as parquet:
+            if column in parquet.schema_arrow.names:
+                parts.append(parquet.read(columns=[column]).column(0).to_numpy())
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    values = values[values > 0].astype(np.float64)
+    if len(values) == 0 or values.min() == values.max():
+        return ""
+    number = min(BINS, max(8, int(np.sqrt(len(values)))))
+    edges = np.unique(np.round(np.geomspace(values.min(), values.max(), number + 1)))
+    number = len(edges) - 1
+    counts = np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0]
+    marks = [(float(n), f"{int(n):,}") for n in row.share_over if edges[0] < float(n) < edges[-1]][:3]
+    said = f"Tokens of {len(values):,} documents at vocabulary {row.vocab_size:,}" + (f", of {len(chosen):,} of {len(names):,} files" if len(chosen) < len(names) else "")  # fmt: skip
+    body = [[f"{edges[n]:,.0f}", f"{edges[n + 1]:,.0f}", f"{counts[n]:,}"] for n in range(number) if counts[n]]
+    chart = svg.histogram(edges.tolist(), counts.tolist(), marks, grows=True)
+    table = html.details("The histogram as a table", html.table(["from", "to", "documents"], body))
+    return f"<figure>{chart}<figcaption>{said}</figcaption></figure>{table}"
 
 
 def _groups(rows: list[SizeTokens], title: str) -> str:
@@ -101,24 +133,36 @@ def _groups(rows: list[SizeTokens], title: str) -> str:
 
 
 def _languages(rows: list[SizeTokens]) -> str:
-    """Return a small chart of fertility for every language, all on one scale, and the table of all."""
+    """Return fertility and premium of every language, each on one scale, and the table of all."""
     names = _largest(rows[-1].by_language, MULTIPLES)
-    lines = {name: _points(rows, name, "tokens_per_word") for name in names}
-    lines = {name: line for name, line in lines.items() if line}
-    known = [y for line in lines.values() for _, y in line]
-    shown = ""
-    if len(lines) > 1:
-        middle = statistics.median(line[-1][1] for line in lines.values())
-        scale = (0.0, min(max(known), 4 * middle))
-        drawn = "".join(f"<figure>{svg.lines([(name, [(x, min(y, scale[1])) for x, y in line])], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, scale)}</figure>" for name, line in lines.items())  # fmt: skip
-        shown = f'<h3>Fertility: tokens per word of every language, on one scale</h3><div class="charts">{drawn}</div>'
-        if max(known) > scale[1]:
-            shown += html.paragraph(
-                "A line at the upper edge goes beyond the scale, as of languages that put no spaces between words."
-            )
-        if len(rows[-1].by_language) > MULTIPLES:
-            shown += html.paragraph(f"The {MULTIPLES} with most tokens; the table has more.")
-    return shown + _groups(rows, "language")
+    clipped = "A line at the upper edge goes beyond the scale, as of languages that put no spaces between words."
+    lead = "Tokens a character, against English: 2 means that the same number of characters takes twice the tokens."
+    return (
+        _multiples(rows, names, "tokens_per_word", "Fertility: tokens per word of every language, on one scale", "", clipped)
+        + _multiples(rows, names, "premium_per_character", "Premium: what every language pays, on one scale", lead, clipped)
+        + (html.paragraph(f"The {MULTIPLES} with most tokens; the table has more.") if len(rows[-1].by_language) > MULTIPLES else "")
+        + _groups(rows, "language")
+    )  # fmt: skip
+
+
+def _multiples(rows: list[SizeTokens], names: list[str], key: str, title: str, lead: str, clipped: str) -> str:
+    """Return a small chart of `key` for each language; with one vocabulary, where no line is to be drawn, a bar."""
+    lines = {name: line for name in names if (line := _points(rows, name, key))}
+    if len(lines) < 2:
+        return ""
+    top = min(max(y for line in lines.values() for _, y in line), 4 * statistics.median(line[-1][1] for line in lines.values()))  # fmt: skip
+    over = html.paragraph(clipped) if any(y > top for line in lines.values() for _, y in line) else ""
+    if len(rows) == 1:
+        drawn = [(name, [(min(line[-1][1], top) / top, "k")], [f"{line[-1][1]:.3g}"]) for name, line in lines.items()]
+        head = ["language", title.partition(":")[0].lower(), "at its size"]
+        body = html.bars(head, drawn[:OPEN]) + (html.details(f"{len(drawn) - OPEN} more languages", html.bars(head, drawn[OPEN:])) if len(drawn) > OPEN else "")  # fmt: skip
+    else:
+        shown = [f"<figure>{svg.lines([(name, [(x, min(y, top)) for x, y in line])], 'vocabulary', f'{name}: {line[-1][1]:.3g}', 160, 120, (0.0, top))}</figure>" for name, line in lines.items()]  # fmt: skip
+        body = f'<div class="small">{"".join(shown[:OPEN])}</div>'
+        if len(shown) > OPEN:
+            rest = f'<div class="small">{"".join(shown[OPEN:])}</div>'
+            body += html.details(f"{len(shown) - OPEN} more languages", rest)
+    return f"<h3>{title}</h3>{html.paragraph(lead, 'lead') if lead else ''}{body}{over}"
 
 
 def _unused(rows: Sequence[Mapping[str, Any]]) -> str:
