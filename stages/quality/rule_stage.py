@@ -115,7 +115,7 @@ class RuleStage(DocumentStage):
                 raise StageFault(key, f"must be at least {least:g}; got {value:g}")
 
     def resources(self) -> Mapping[str, str]:
-        found = {"unicode": unicodedata.unidata_version} if self.words != "spacy" else {}
+        found = {"unicode": unicodedata.unidata_version, "words": "2"} if self.words != "spacy" else {}
         return found | ({"thresholds": fineweb2.digest()} if self.variant == "fineweb2" else {})
 
     def load(self) -> None:
