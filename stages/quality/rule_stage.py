@@ -173,7 +173,7 @@ class RuleStage(DocumentStage):
                 values = fineweb2.table().values[:, fineweb2.COLUMNS.index(rule.column)]
                 rows = np.nan_to_num(signals[:, names.index("language")], nan=len(values) - 1).astype(np.int64)
                 limits[:, place] = values[rows]
-            if rule.unless:
+            if rule.unless in names:
                 limits[signals[:, names.index(rule.unless)] > 0.5, place] = np.nan
         return limits
 
