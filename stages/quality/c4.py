@@ -15,7 +15,7 @@ from pipeline.documents import Document
 from pipeline.stage import Drop, Span, StageFault, Verdict
 from stages.quality.rule_stage import Rule, RuleStage, off_at
 from stages.text import kernels
-from stages.text.punctuation import CLOSING, TERMINAL, UNMARKED
+from stages.text.punctuation import CLOSING, SHADS, TERMINAL, UNMARKED
 from stages.text.words import (
     sentences_of_lines,
     spacy_sentences_of_lines,
@@ -29,7 +29,7 @@ _CITATION = re.compile(r"\[\d*]|\[edit]|\[citation needed]")
 _ENDINGS = (".", "?", "!", '"', "'")
 _POLICY = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
 _GIVEN_AWAY = ("lorem_ipsum", "curly_bracket")
-_OTHER_ENDS = frozenset(mark for mark in TERMINAL if not mark.isascii())
+_OTHER_ENDS = frozenset(mark for mark in TERMINAL | SHADS if not mark.isascii())
 """Marks that end a sentence in other scripts than Latin."""
 
 

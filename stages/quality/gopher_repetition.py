@@ -17,6 +17,7 @@ from pipeline.stage import StageFault
 from stages.quality import fineweb2
 from stages.quality.fineweb2 import DUP, TOP
 from stages.quality.rule_stage import Rule, RuleStage, off_at
+from stages.text import kernels
 from stages.text.ngrams import DCLM, DOLMA, counted_shares, ngram_characters
 from stages.text.words import UNITS, Words
 
@@ -25,6 +26,10 @@ _LINES = re.compile(r"\n+")
 
 PARTS = ("dup_para_frac", "dup_para_char_frac", "dup_line_frac", "dup_line_char_frac")
 """Rules, signals and parameters of paragraphs and lines, in datatrove's order."""
+
+_OF_FEW_LETTERS = ("top_3_gram", "top_4_gram", "duplicated_5_n_grams", "duplicated_6_n_grams")
+"""Rules that are stricter than published where a word is a letter or a syllable: the most frequent three or four of these are
+two words, and five or six that come again are not yet five. Not asked, by default, where most words are such."""
 
 Limits = tuple[tuple[int, float], ...]
 """Pairs of a size of n-gram and a share of characters, judged in this order."""
@@ -84,15 +89,23 @@ class GopherRepetition(RuleStage):
     off with fineweb2."""
     top_n_grams: Limits | None = None
     """Pairs [n, share]: the most frequent n-gram makes up more of the characters: dropped (top_<n>_gram). By default
-    [2, 0.20], [3, 0.18], [4, 0.16]; with variant fineweb2, by language."""
+    [2, 0.20], [3, 0.18], [4, 0.16], with unicode words only the first for scripts without spaces; with variant fineweb2, by
+    language."""
     dup_n_grams: Limits | None = None
     """Pairs [n, share]: more of the characters lie in n-grams seen before: dropped (duplicated_<n>_n_grams). By default
-    [5, 0.15], [6, 0.14], [7, 0.13], [8, 0.12], [9, 0.11], [10, 0.10]; with variant fineweb2, by language."""
+    [5, 0.15], [6, 0.14], [7, 0.13], [8, 0.12], [9, 0.11], [10, 0.10], with unicode words from 7 on for scripts without spaces;
+    with variant fineweb2, by language."""
 
     @property
     def signal_names(self) -> tuple[str, ...]:
         names = ("characters", *PARTS, *(name for name, _, _ in self._ngrams()))
+        names += ("unspaced",) if self._knows_scripts else ()
         return (*names, "language") if self.variant == "fineweb2" else names
+
+    @property
+    def _knows_scripts(self) -> bool:
+        """Whether the words tell which of them are letters and syllables of scripts written without spaces."""
+        return (self.words or "unicode") == "unicode"
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -103,8 +116,12 @@ class GopherRepetition(RuleStage):
             column = name if value is None else ""
             rules.append(Rule(name, name, "above", name, math.nan if column else off_at(value, 0), column=column))
         for name, key, limit in self._ngrams():
-            column = name if getattr(self, key) is None else ""
-            rules.append(Rule(name, name, "above", key, math.nan if column else limit, column=column))
+            value = getattr(self, key)
+            column = name if value is None else ""
+            short = name in _OF_FEW_LETTERS and self._knows_scripts and value == _GOPHER[key]
+            unless = "unspaced" if short else ""
+            limit = math.nan if column else limit
+            rules.append(Rule(name, name, "above", key, limit, column=column, unless=unless))
         return tuple(rules)
 
     def _ngrams(self) -> list[tuple[str, str, float]]:
@@ -139,6 +156,9 @@ class GopherRepetition(RuleStage):
             measured = self._dclm(document.text, words)
         else:
             measured = self._datatrove(document.text, words)
+        if self._knows_scripts:
+            plain, _, _, unspaced = kernels.count_words(words.numbers, words.length, words.flags)
+            measured = (*measured, unspaced / plain if plain else 0.0)
         return (*measured, fineweb2.row_of(document)) if self.variant == "fineweb2" else measured
 
     def _datatrove(self, text: str, words: Words) -> tuple[float, ...]:

@@ -116,7 +116,7 @@ class RuleStage(DocumentStage):
                 raise StageFault(key, f"must be at least {least:g}; got {value:g}")
 
     def resources(self) -> Mapping[str, str]:
-        found = {"unicode": unicodedata.unidata_version} if self.words != "spacy" else {}
+        found = {"unicode": unicodedata.unidata_version, "words": "2"} if self.words != "spacy" else {}
         return found | ({"thresholds": fineweb2.digest()} if self.variant == "fineweb2" else {})
 
     def load(self) -> None:
@@ -179,7 +179,7 @@ class RuleStage(DocumentStage):
                 values = fineweb2.table().values[:, fineweb2.COLUMNS.index(rule.column)]
                 rows = np.nan_to_num(signals[:, names.index("language")], nan=len(values) - 1).astype(np.int64)
                 limits[:, place] = values[rows]
-            if rule.unless:
+            if rule.unless in names:
                 limits[signals[:, names.index(rule.unless)] > 0.5, place] = np.nan
         return limits
 

@@ -45,7 +45,10 @@ characters, and `TERMINAL`; datatrove 0.10.1). TAB and LF are not among them; FF
 UNMARKED = _characters("0E01-0E3A 0E40-0E4E 0E81-0EBD 0EC0-0ECE 0EDC-0EDF")
 """Letters and signs of Thai and Lao, which write no mark at the end of a sentence: a line that ends with one may be one."""
 
-ENDS_OF_LINES = TERMINAL | UNMARKED
+SHADS = _characters("0F08 0F0D-0F12 0F14")
+"""Marks that end a clause or a sentence of Tibetan, which Unicode does not have among those that end sentences."""
+
+ENDS_OF_LINES = TERMINAL | UNMARKED | SHADS
 """What a line of prose ends with, whatever its script."""
 
 CLOSING = frozenset("」』”’）》〉】〕｣»")

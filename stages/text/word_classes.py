@@ -39,7 +39,10 @@ ABBREVIATIONS = np.array(sorted(int.from_bytes(word.encode(), "big") for word in
 """English abbreviations that keep their full stop, as spaCy's English rules have them: their letters as one number."""
 
 
-SCRIPTS_WITHOUT_SPACES = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+SCRIPTS_WITHOUT_SPACES = (
+    *("Han", "Hiragana", "Katakana", "Yi", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Javanese", "Balinese"),
+    *("Tai_Le", "New_Tai_Lue", "Tai_Tham", "Tai_Viet", "Ahom"),
+)
 THANTHAKHAT, ASAT, MYANMAR_VIRAMA, ZERO_WIDTH_JOINER = 0x0E4C, 0x103A, 0x1039, 0x200D
 
 _WORD_BREAK = {
@@ -82,7 +85,7 @@ def word_table() -> np.ndarray:
 
     for name, value in _WORD_BREAK.items():
         mark(rf"\p{{Word_Break={name}}}+", value)
-    mark(r"[\p{L}&&[\p{Script=Han}\p{Script=Hiragana}\p{LineBreak=SA}]]+", SOLO)
+    mark(r"[\p{L}&&[\p{Script=Han}\p{Script=Hiragana}\p{Script=Yi}\p{LineBreak=SA}]]+", SOLO)
     mark(r"[\p{L}&&\p{Script=Hiragana}]+", HIRAGANA)
     mark(r"[\p{L}&&[\p{Script=Thai}\p{Script=Lao}]]+", THAI)
     table[[*range(0x0E40, 0x0E45), *range(0x0EC0, 0x0EC5)]] = THAI_BEFORE

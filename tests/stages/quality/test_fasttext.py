@@ -335,7 +335,7 @@ def test_the_threshold_of_a_rate_can_be_that_of_a_corpus(files, capsys):
     ("more", "said"),
     [
         (["--test", "2"], "--test"),
-        (["--test", "nowhere.jsonl"], "nowhere.jsonl matches no file"),
+        (["--test", "nowhere.jsonl"], "nothing matches 'nowhere.jsonl'"),
         (["--test", "good.jsonl"], "label"),
         (["--rate", "0"], "--rate must be a share"),
         (["--epochs", "0"], "--epochs must be more than 0"),

@@ -180,3 +180,14 @@ def test_the_verdict_on_real_documents_is_datatroves():
         stage, theirs = GopherRepetition(words="spacy", **parameters), GopherRepetitionFilter(**parameters)
         for text in documents:
             assert published.verdict(stage, text) == published.published_verdict(theirs, text)
+
+
+def test_n_grams_of_few_letters_are_not_asked_by_default_where_a_word_is_a_letter():
+    letters = iter(map(chr, range(0x4E00, 0x5000)))
+    phrases = ["".join(next(letters) for _ in range(5)) for _ in range(10)] * 2
+    text = "".join(phrase + next(letters) + next(letters) for phrase in phrases)
+    found = GopherRepetition().judge(Document(text))
+    assert not isinstance(found, Drop)
+    assert found.signals[-1] == 1.0
+    for stage in (GopherRepetition(dup_n_grams=[[5, 0.15]]), GopherRepetition(words="whitespace")):
+        assert stage.judge(Document(" ".join(text))).rule == "duplicated_5_n_grams"

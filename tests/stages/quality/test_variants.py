@@ -228,6 +228,10 @@ PROSE = {
     "Thai": "เมื่อวานนี้ฝนตกตั้งแต่เช้า ฉันจึงนั่งรถเมล์ไปทำงาน และกลับบ้านในตอนเย็นเพื่ออ่านหนังสือกับน้องสาวของฉัน " * 4,
     "Khmer": "ខ្ញុំទៅសាលារៀនរាល់ថ្ងៃជាមួយមិត្តភក្តិរបស់ខ្ញុំ ហើយយើងរៀនភាសាខ្មែរនិងគណិតវិទ្យា។ " * 5,
     "Burmese": "ကျွန်တော်သည် နေ့စဉ် ကျောင်းသို့ သူငယ်ချင်းများနှင့်အတူ သွားပြီး မြန်မာစာကို လေ့လာသည်။ " * 5,
+    "Tibetan": "ངས་ཉིན་ལྟར་སློབ་གྲྭར་འགྲོ་གི་ཡོད། ང་ཚོས་བོད་ཡིག་དང་ཨང་རྩིས་སྦྱོང་གི་ཡོད།\n" * 6,
+    "Yi": "".join(chr(0xA000 + 7 * n) for n in range(90)),
+    "Tai Lue": "".join(chr(0x1980 + n % 44) for n in range(90)),
+    "Javanese": "".join(chr(0xA984 + n % 40) + (" " if n % 23 == 22 else "") for n in range(23 * 60)),
     "Lao": "ຂ້ອຍໄປໂຮງຮຽນທຸກມື້ກັບໝູ່ຂອງຂ້ອຍ ແລະພວກເຮົາຮຽນພາສາລາວ " * 6,
 }
 
@@ -235,3 +239,8 @@ PROSE = {
 @pytest.mark.parametrize("name", PROSE)
 def test_prose_without_spaces_is_neither_too_short_nor_too_long_winded_by_default(name):
     assert rule(GopherQuality(), PROSE[name], None) is None
+
+
+def test_a_line_of_tibetan_ends_with_a_shad():
+    assert C4(min_num_sentences=2).judge(Document(PROSE["Tibetan"])).text.count("\n") == 5
+    assert rule(FineWeb(char_duplicates_ratio=1.0), PROSE["Tibetan"], None) is None

@@ -199,7 +199,7 @@ def test_units_lose_no_character_but_white_space(text):
     assert "".join(unicode_words(text).texts) == "".join(text.split()).replace("\u200b", "")
 
 
-SPACED = regex.compile(r"[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{LineBreak=SA}]]", regex.V1)
+SPACED = regex.compile(r"[\p{L}--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Yi}\p{LineBreak=SA}]]", regex.V1)
 LETTERS = "áBéβж2٣٤‿אבｶカー\u0301\u200d\u00ad\u0308😀👩🇩🇪· \u2060。«"
 
 
