@@ -42,7 +42,7 @@ class Extract(DocumentStage):
     name: ClassVar[str] = "extract"
     published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018); rules of our own"
     shares_load: ClassVar[bool] = True
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     costly: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("trafilatura", "jusText", "lxml", "resiliparse")
     preload: ClassVar[tuple[str, ...]] = ("lxml.html", "justext", "htmldate.core", "courlan")
