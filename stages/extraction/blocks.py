@@ -113,10 +113,12 @@ class Clutter:
     """Whether an element is there for navigating, by what it is called."""
 
     def __init__(self, *, comments: bool):
+        by_name = Remembered(lambda name: bool(_CLUTTER.match(name)) and not _QUALIFIED.match(name))
+
         def is_clutter(names: str) -> bool:
             if not comments and _COMMENTS.search(names):
                 return True
-            return any(_CLUTTER.match(name) and not _QUALIFIED.match(name) for name in names.split())
+            return any(by_name[name] for name in names.split())
 
         self._names = Remembered(is_clutter)
 
