@@ -127,14 +127,15 @@ class Clutter:
         if tag in _NEVER:
             return not (tag == "form" and _holds_page(element))
         names = element.keys()
-        if not names or tag in _NEVER_BY_NAME:
+        if not names:
             return False
-        if "class" in names and self._names[element.get("class")]:
-            return True
-        if "id" in names and self._names[element.get("id")]:
-            return True
-        if "role" in names and element.get("role") in _ROLES:
-            return True
+        if tag not in _NEVER_BY_NAME:
+            if "class" in names and self._names[element.get("class")]:
+                return True
+            if "id" in names and self._names[element.get("id")]:
+                return True
+            if "role" in names and element.get("role") in _ROLES:
+                return True
         if "hidden" in names or ("aria-hidden" in names and element.get("aria-hidden") == "true"):
             return True
         return "style" in names and bool(_HIDDEN.search(element.get("style")))

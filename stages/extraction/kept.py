@@ -23,6 +23,8 @@ _SUBSCRIPT = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉
 _RAISABLE = re.compile(r"[0-9+\-−=()]+|[+\-−]?[0-9]*n")
 _LOWERABLE = re.compile(r"[0-9+\-−=()]+")
 _LETTERS = re.compile(r"[^\W\d_]+\.?")
+_NOTE = re.compile(r"\[.*\]")
+"""A reference to a note or a source."""
 _CODE_TABLE = re.compile(r"highlight|blob|code|hljs|rouge|linenos|syntax|source|js-file-line", re.IGNORECASE)
 _NUMBERS = re.compile(
     r"blob-num|line-?no|line-?num|gutter|hljs-ln-numbers|rouge-gutter|\bln\b|linenumber", re.IGNORECASE
@@ -101,6 +103,8 @@ def _keep_script(element: Any) -> None:
     if not text or len(text) > _LONGEST_SCRIPT or not before or before.isspace():
         return
     raised = element.tag == "sup"
+    if raised and _NOTE.fullmatch(text):
+        return
     if raised and _RAISABLE.fullmatch(text):
         become(element, text.translate(_SUPERSCRIPT))
     elif not raised and _LOWERABLE.fullmatch(text):

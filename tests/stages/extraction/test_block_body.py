@@ -68,6 +68,12 @@ def test_links_of_blocks_have_their_absolute_targets_where_they_are_asked_for(fo
     assert "Of all the bridges there are see the list, above or more." in forum(body, format=form)
 
 
+@pytest.mark.parametrize("hiding", ["hidden", "style='display: none'", "aria-hidden='true'"])
+@pytest.mark.parametrize("tag", ["p", "div", "b", "h2", "blockquote"])
+def test_blocks_leave_out_what_is_hidden_whatever_its_tag(tag, hiding):
+    assert "secret" not in "".join(forum(f"<p>Seen by all.</p><{tag} {hiding}>A secret sentence.</{tag}>"))
+
+
 @pytest.mark.parametrize(
     ("table", "sure", "verdict"),
     [
