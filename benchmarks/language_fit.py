@@ -46,9 +46,9 @@ WEIGHTS = {
     "article": 0.3,
 }
 FREE = {
-    "combined": range(15),
+    "combined": range(16),
     "py3langid": (0, 1, 14),
-    "cld2": (2, 7, 8, 9, 10, 14),
+    "cld2": (2, 7, 8, 9, 14, 15),
 }
 SWEEPS = 20
 LABELS = list(NAMES)

@@ -6,7 +6,7 @@ trafilatura's evaluation, where each family takes away more segments that do not
 
 from __future__ import annotations
 
-import re
+from stages.extraction.alternatives import search_for
 
 LONGEST = 160
 """Longer lines are read as text, whatever they say."""
@@ -40,7 +40,7 @@ _FAMILIES = (
     r"^\W*(?:tags?|schlagw[öo]rter|themen|temas|topics|categories|kategorien?|etiquetas|mots[- ]cl[ée]s|filed under|"
     r"category)\W*(?::|$)",
 )
-_ASIDE = re.compile("|".join(f"(?:{family})" for family in _FAMILIES), re.IGNORECASE)
+_says_so = search_for("|".join(_FAMILIES))
 
 
 def is_aside(line: str) -> bool:
@@ -49,4 +49,4 @@ def is_aside(line: str) -> bool:
     >>> is_aside("Read more: How bridges are built"), is_aside("He had read more books than anybody.")
     (True, False)
     """
-    return len(line) < LONGEST and _ASIDE.search(line) is not None
+    return len(line) < LONGEST and bool(_says_so(line.lower()))

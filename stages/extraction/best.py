@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stages.extraction.asides import is_aside
-from stages.extraction.blocks import Block, blocks_of, body_of, chosen, main_region, menus_among
+from stages.extraction.block_body import body_of
+from stages.extraction.blocks import Block, blocks_of, chosen, main_region, menus_among
 from stages.extraction.fast_trafilatura import library
 from stages.extraction.kept import keep_meaning, unmarked
 from stages.extraction.kinds import Kind, kind_of
+from stages.extraction.metadata import absolute
 
 _SHARE: dict[Kind, float] = {
     "article": 0.25,
@@ -63,12 +65,13 @@ def extract(page: str, url: str | None = None, *, markdown: bool = False, links:
     if tree is None:
         return Extracted("", "nothing")
     kind = kind_of(tree, url)
+    form = markdown or links
     region = main_region(tree)
-    blocks = blocks_of(region, comments=kind == "forum")
+    blocks = blocks_of(region, comments=kind == "forum", form=form)
     menus = menus_among(blocks)
     found = chosen(blocks, menus)
     if not found and kind != "article":  # nothing but what is called comments
-        blocks = blocks_of(region, comments=True)
+        blocks = blocks_of(region, comments=True, form=form)
         menus = menus_among(blocks)
         found = chosen(blocks, menus)
     body: Any = None
@@ -80,7 +83,7 @@ def extract(page: str, url: str | None = None, *, markdown: bool = False, links:
         by = "trafilatura"
         _settle(body, blocks, menus)
     else:
-        by, body = "blocks", body_of(found)
+        by, body = "blocks", body_of(found, functools.partial(absolute, url) if links else None)
     text = modules.core.normalize_unicode(modules.core.xmltotxt(body, markdown))
     return Extracted(unmarked(text), f"{by}:{kind}")
 

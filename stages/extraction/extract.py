@@ -22,10 +22,10 @@ from stages.extraction.addresses import AddressFault
 from stages.extraction.best import extract as extract_best
 from stages.extraction.kept import keep_meaning, may_need_keeping, unmarked
 from stages.extraction.metadata import FIELDS, metadata_of
+from stages.extraction.nesting import tag_depth
 from stages.extraction.source import scrub, shallow, stand_ins, with_stand_ins
 
 _CONTROL = {c: None for c in [*range(9), *range(14, 32), *range(127, 160), 0xFFFE, 0xFFFF]} | {11: " ", 12: " "}
-_ANY_CONTROL = re.compile("[" + "".join(map(re.escape, map(chr, _CONTROL))) + "]")
 _DAMAGE = re.compile("[\x80-\x84\x86-\x9f\ufffd]")
 _TEXTUAL = re.compile(r"text/|xml|empty|.*(?:json|javascript|ecmascript|[/+]xml)$")
 
@@ -42,7 +42,7 @@ class Extract(DocumentStage):
     name: ClassVar[str] = "extract"
     published: ClassVar[str] = "trafilatura 2.3 (ACL 2021 demo 15); resiliparse 2.0 (ECIR 2018); rules of our own"
     shares_load: ClassVar[bool] = True
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     costly: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("trafilatura", "jusText", "lxml", "resiliparse")
     preload: ClassVar[tuple[str, ...]] = ("lxml.html", "justext", "htmldate.core", "courlan")
@@ -112,6 +112,7 @@ class Extract(DocumentStage):
 
     def load(self) -> None:
         """Load the library and the stop lists, so that no document pays for it."""
+        tag_depth(b"")
         if self.engine != "resiliparse":
             fast_trafilatura.library()
         if self.engine == "trafilatura":
@@ -167,8 +168,10 @@ class Extract(DocumentStage):
         text, by = self._by_engine(with_stand_ins(html, letters) if letters else html, url)
         if letters:
             text = text.translate({ord(letter): joiner for joiner, letter in letters.items()})
-        damaged = 0.0 if text.isascii() else len(_DAMAGE.findall(text)) / len(text)
-        if _ANY_CONTROL.search(text):
+        damaged = 0.0
+        if not (printable := "".join(text.split()).isprintable()) or "\ufffd" in text:
+            damaged = len(_DAMAGE.findall(text)) / len(text)
+        if not printable:
             text = text.translate(_CONTROL)
         return Keep(text=text.strip(), columns={"extracted_by": by, **columns, "damaged": damaged})
 

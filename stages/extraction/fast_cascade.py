@@ -46,6 +46,7 @@ class Cascade:
         self.core, self.external, self.main = modules.core, modules.external, modules.main_extractor
         self.cleaning, self.utils, self.settings = modules.htmlprocessing, modules.utils, modules.settings
         self.readable, self.basic = readable, basic
+        self.first_rules = [*self.core.RAW_TREE_PRUNE_XPATH, *self.core.REMOVE_COMMENTS_AND_LISTS_XPATH]
         self.library_sequence = self.core.trafilatura_sequence
         self.shortest_duplicate: int = self.settings.MIN_DUPLICATE_LENGTH
         self.blocks = frozenset(modules.baseline._BLOCK_ELEMS)
@@ -213,9 +214,7 @@ class Cascade:
         if options.comments or options.focus == "precision":
             return self.library_sequence(tree, options, url)
         is_forum = self._is_forum(tree)
-        tree = core.prune_unwanted_nodes(tree, core.RAW_TREE_PRUNE_XPATH)
-        if not is_forum:
-            tree = core.prune_unwanted_nodes(tree, core.REMOVE_COMMENTS_AND_LISTS_XPATH)
+        tree = core.prune_unwanted_nodes(tree, core.RAW_TREE_PRUNE_XPATH if is_forum else self.first_rules)
         self._drop_scripts(tree)
         size = length(tree)
         converted, cleaned = self.prepare_tree(tree, options, url)
@@ -239,8 +238,7 @@ class Cascade:
         core = self.core
 
         def pruned(tree: Any) -> Any:
-            tree = core.prune_unwanted_nodes(tree, core.RAW_TREE_PRUNE_XPATH)
-            return core.prune_unwanted_nodes(tree, core.REMOVE_COMMENTS_AND_LISTS_XPATH)
+            return core.prune_unwanted_nodes(tree, self.first_rules)
 
         def converted(tree: Any) -> Any:
             return self.cleaning.convert_tags(self.cleaning.tree_cleaning(pruned(tree), options), options, url)

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from stages.extraction.alternatives import search_for
+
 Test = Callable[[str], Any]
 Walk = Callable[[Any], list[Any]]
 
@@ -26,7 +28,7 @@ _BODIES = ("article", "div", "main", "section")
 
 def patterns(path: str) -> list[Test]:
     """Return a search for every ``re:test`` in the XPath `path`, in order."""
-    return [re.compile(p, re.IGNORECASE if i else 0).search for _, p, i in _RE_TEST.findall(path)]
+    return [search_for(p, re.IGNORECASE if i else 0) for _, p, i in _RE_TEST.findall(path)]
 
 
 class Remembered(dict[Any, int]):
@@ -178,20 +180,45 @@ def comment_rules(library: list[Any], tags: tuple[str, ...]) -> list[Walk]:
     return [outermost(tags, lambda e: blocks(e) and (e.tag not in ("ol", "ul") or lists(e)))]
 
 
-def raw_rules(library: list[Any]) -> list[Walk]:
-    """Return RAW_TREE_PRUNE_XPATH in one walk: whole further articles that scrolling loads, and buttons to share."""
-    endless_id, endless_class, theme_id, theme_class = patterns(library[0].path)
-    endless, sure = Names(endless_id, endless_class), Names(theme_id, theme_class)
-    either = Names(endless_id, lambda c: endless_class(c) or "elementor-share-buttons" in c)
+def first_rules(raw: list[Any], comments: list[Any]) -> list[Walk]:
+    """Return RAW_TREE_PRUNE_XPATH and then REMOVE_COMMENTS_AND_LISTS_XPATH, in one walk.
+
+    The first: whole further articles that scrolling loads, and buttons to share. What either finds goes with all it
+    holds, so one order of removal is as good as the other.
+    """
+    endless_id, endless_class, theme_id, theme_class = patterns(raw[0].path)
+    by_id, by_class, list_id, list_class = patterns(comments[0].path)
+    sure = Names(theme_id, theme_class)
+
+    def bits(endless: Test, block: Test, listed: Test, value: str) -> int:
+        return bool(endless(value)) | 2 * bool(block(value)) | 4 * bool(listed(value))
+
+    def share_or_endless(value: str) -> bool:
+        return "elementor-share-buttons" in value or bool(endless_class(value))
+
+    ids = Remembered(lambda value: bits(endless_id, by_id, list_id, value))
+    classes = Remembered(lambda value: bits(share_or_endless, by_class, list_class, value))
+    whole, lists = frozenset(("div", "section", "aside")), frozenset(("ol", "ul"))
+
+    def endless_one(element: Any) -> bool:
+        class_, id_ = element.get("class", ""), element.get("id")
+        if "elementor-share-buttons" in class_:
+            return True
+        if not (endless_class(class_) or (id_ is not None and endless_id(id_))):
+            return False
+        return sure(element) or next(element.iterdescendants("h1"), None) is None
 
     def matches(element: Any) -> bool:
-        if not either(element):
+        class_, id_ = element.get("class"), element.get("id")
+        found = (0 if class_ is None else classes[class_]) | (0 if id_ is None else ids[id_])
+        if not found:
             return False
-        if "elementor-share-buttons" in element.get("class", ""):
+        tag = element.tag
+        if found & 1 and tag in whole and endless_one(element):
             return True
-        return endless(element) and (sure(element) or next(element.iterdescendants("h1"), None) is None)
+        return bool(found & 2) and tag != "aside" and (tag not in lists or bool(found & 4))
 
-    return [outermost(("div", "section", "aside"), matches)]
+    return [outermost((*sorted(whole), "list", "details", *sorted(lists)), matches)]
 
 
 def teaser_rules() -> list[Walk]:

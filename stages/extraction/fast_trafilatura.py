@@ -161,7 +161,6 @@ def accelerate(modules: Modules) -> None:
         "OVERALL_DISCARD_XPATH": fast_rules.discard_rules(x.OVERALL_DISCARD_XPATH),
         "TEASER_DISCARD_XPATH": fast_rules.teaser_rules(),
         "DISCARD_IMAGE_ELEMENTS": fast_rules.caption_rules(),
-        "RAW_TREE_PRUNE_XPATH": fast_rules.raw_rules(x.RAW_TREE_PRUNE_XPATH),
         "REMOVE_COMMENTS_XPATH": fast_rules.comment_rules(x.REMOVE_COMMENTS_XPATH, _COMMENTS),
         "REMOVE_COMMENTS_AND_LISTS_XPATH": fast_rules.comment_rules(
             x.REMOVE_COMMENTS_AND_LISTS_XPATH, (*_COMMENTS, "ol", "ul")
@@ -179,9 +178,10 @@ def accelerate(modules: Modules) -> None:
         "INVALID_XML_CHARS": fast_cleaning.Scrub(modules.utils.INVALID_XML_CHARS),
         "try_justext": functools.partial(_try_justext, modules),
     }
+    first = fast_rules.first_rules(x.RAW_TREE_PRUNE_XPATH, x.REMOVE_COMMENTS_AND_LISTS_XPATH)
     _replace(names, new)
-    readable = Readability(modules.readability_lxml)
-    cascade = Cascade(modules, readable, basic)
+    cascade = Cascade(modules, Readability(modules.readability_lxml), basic)
+    cascade.first_rules = first
     new = {
         "trafilatura_sequence": cascade.sequence,
         "_prepare_tree": cascade.prepare_tree,

@@ -23,10 +23,14 @@ _SUBSCRIPT = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉
 _RAISABLE = re.compile(r"[0-9+\-−=()]+|[+\-−]?[0-9]*n")
 _LOWERABLE = re.compile(r"[0-9+\-−=()]+")
 _LETTERS = re.compile(r"[^\W\d_]+\.?")
+_NOTE = re.compile(r"\[.*\]")
+"""A reference to a note or a source."""
 _CODE_TABLE = re.compile(r"highlight|blob|code|hljs|rouge|linenos|syntax|source|js-file-line", re.IGNORECASE)
 _NUMBERS = re.compile(
     r"blob-num|line-?no|line-?num|gutter|hljs-ln-numbers|rouge-gutter|\bln\b|linenumber", re.IGNORECASE
 )
+_HIDDEN = {f"{c}hidden": re.compile(rf"{c}hidden(?=[\s=>/])[^<]{{0,2000}}>") for c in " \n"}
+"""The attribute, not the word of a style: what is looked for first, and the whole of it."""
 _MOST_HIDDEN = 0.3  # of the page: more is hidden until a script shows it
 _LONGEST_SCRIPT = 40  # characters of a superscript that is one
 _LONGEST_CELL = 3000  # characters of a table cell that is one, and not the frame of a page
@@ -62,7 +66,7 @@ def keep_meaning(tree: Any, source: str, *, markdown: bool = False) -> None:
     found: dict[str, list[Any]] = {}
     for element in tree.iter(*_LOOKED_AT):
         found.setdefault(element.tag, []).append(element)
-    if " hidden" in source or "\nhidden" in source:
+    if any(word in source and attribute.search(source) for word, attribute in _HIDDEN.items()):
         _drop_hidden(tree)
     keep_formulas(tree, found, ("\\(", "\\)", "\\[", "\\]") if markdown else ("$", "$", "$$", "$$"))
     for name in ("sup", "sub"):
@@ -99,6 +103,8 @@ def _keep_script(element: Any) -> None:
     if not text or len(text) > _LONGEST_SCRIPT or not before or before.isspace():
         return
     raised = element.tag == "sup"
+    if raised and _NOTE.fullmatch(text):
+        return
     if raised and _RAISABLE.fullmatch(text):
         become(element, text.translate(_SUPERSCRIPT))
     elif not raised and _LOWERABLE.fullmatch(text):

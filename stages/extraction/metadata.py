@@ -76,14 +76,14 @@ def _published(field: str, tree: Any, meta: dict[str, str], data: list[dict[str,
 def _canonical(field: str, tree: Any, meta: dict[str, str], data: list[dict[str, Any]], url: str | None) -> str | None:
     for link in tree.iter("link"):
         if (link.get("rel") or "").lower() == "canonical" and link.get("href"):
-            return _absolute(url, link.get("href").strip())
+            return absolute(url, link.get("href").strip())
     return _plain(field, tree, meta, data, url)
 
 
 def _licence(field: str, tree: Any, meta: dict[str, str], data: list[dict[str, Any]], url: str | None) -> str | None:
     for link in tree.iter("a", "link"):
         if "license" in (link.get("rel") or "").lower().split() and link.get("href"):
-            return _absolute(url, link.get("href").strip())
+            return absolute(url, link.get("href").strip())
     return _plain(field, tree, meta, data, url)
 
 
@@ -93,7 +93,8 @@ _SPECIAL: dict[str, _Rule] = {
 }  # fmt: skip
 
 
-def _absolute(url: str | None, address: str) -> str:
+def absolute(url: str | None, address: str) -> str:
+    """Return `address` as seen from the page at `url`, itself where it is none."""
     try:
         return urljoin(url or "", address)
     except ValueError:

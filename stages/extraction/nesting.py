@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
+from numba import njit
 
 from stages.extraction.trees import named
 
-_VOID = frozenset((b"br", b"hr", b"im", b"me", b"in", b"em", b"so", b"wb"))  # br hr img meta input embed source wbr
-_CODES = np.array([(a << 8) | b for a, b in _VOID], np.int32)
-_LINK, _LINK_THIRD = (ord("l") << 8) | ord("i"), ord("n")
-_PARAGRAPH, _PARAGRAPH_WITH = ((ord("p") << 8) | (ord(c) | 32) for c in "> ")
+_OPENS, _SLASH, _A, _Z, _L, _I, _N = b"</azlin"
+_SKIPPED = np.zeros(1 << 16, np.bool_)
+"""First two letters of a tag without content: br hr img meta input embed source wbr; and of a paragraph."""
+for _a, _b in (b"br", b"hr", b"im", b"me", b"in", b"em", b"so", b"wb", b"p>", b"p "):
+    _SKIPPED[_a << 8 | (_b | 32)] = True
 _START = re.compile("<!--|<(/?)([a-zA-Z][a-zA-Z0-9:-]*)")
 _RAW = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "textarea", "title", "xmp")}
 """What ends the text of an element in which nothing is a tag."""
@@ -30,16 +32,27 @@ def tag_depth(page: bytes) -> int:
 
     Tags without content are not counted, nor are paragraphs, which people do not close and which do not nest.
     """
-    data = np.frombuffer(page + b"    ", np.uint8)
-    at = np.flatnonzero(data[:-4] == ord("<"))
-    closes = data[at + 1] == ord("/")
-    name = at + 1 + closes
-    first, second, third = data[name] | 32, data[name + 1] | 32, data[name + 2] | 32
-    pair = (first.astype(np.int32) << 8) | second
-    skipped = np.isin(pair, _CODES) | (pair == _PARAGRAPH) | (pair == _PARAGRAPH_WITH)
-    skipped |= (pair == _LINK) & (third == _LINK_THIRD)
-    counted = (first >= ord("a")) & (first <= ord("z")) & ~skipped
-    return int(np.cumsum((counted & ~closes).astype(np.int32) - (counted & closes)).max(initial=0))
+    return int(_tag_depth(np.frombuffer(page + b"    ", np.uint8), _SKIPPED))
+
+
+@njit(cache=True, nogil=True)
+def _tag_depth(data, skipped):
+    depth = deepest = 0
+    for at in range(len(data) - 4):
+        if data[at] != _OPENS:
+            continue
+        name = at + 1
+        closes = data[name] == _SLASH
+        if closes:
+            name += 1
+        first, second = data[name] | 32, data[name + 1] | 32
+        if not _A <= first <= _Z or skipped[(first << 8) | second]:
+            continue
+        if first == _L and second == _I and data[name + 2] | 32 == _N:  # link
+            continue
+        depth += -1 if closes else 1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def flatten(page: str, deepest: int) -> tuple[str, int]:

@@ -30,7 +30,7 @@ class Engines(NamedTuple):
         label_of: int64, shape (languages of py3langid,): their labels' places; -1: none.
         known: bool, shape (labels,): what CLD2 tells apart.
         written_in: bool, shape (scripts, labels): which labels that can be named are written in which script.
-        constants: float64, shape (15,): see `calibration`.
+        constants: float64, shape (16,): see `calibration`.
     """
 
     first: bool

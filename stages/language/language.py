@@ -34,7 +34,7 @@ class Language(DocumentStage):
     name: ClassVar[str] = "language"
     shares_load: ClassVar[bool] = True
     costly: ClassVar[bool] = True
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     published: ClassVar[str] = (
         "py3langid (Lui and Baldwin, ACL 2012); CLD2 (Google); fastText lid.176 (arXiv:1607.01759, CC-BY-SA-3.0) as in "
         "datatrove 0.10.1's LanguageFilter"

@@ -30,12 +30,12 @@ def pool(
         letters: int64, shape (scripts,).
         written_in: bool, shape (scripts, labels).
         macro_of: int64, shape (labels,): the label that stands for a label's macro-language.
-        constants: float64, shape (15,): see `calibration`.
+        constants: float64, shape (16,): see `calibration`.
     """
     heat, power, absent, absent_slope, named, named_surely, named_slope, alone, alone_surely, alone_slope = constants[
         :10
     ]
-    share_weight, silent, silent_surely, silent_slope, script_weight = constants[10:15]
+    share_weight, silent, silent_surely, silent_slope, script_weight, alone_share_weight = constants[10:16]
     number = len(macro_of)
     length = math.log((size + 20) / 120)
     z = np.full(number, -np.inf)
@@ -61,9 +61,11 @@ def pool(
         label = labels[n]
         if label >= 0:
             bonus = named + named_surely * reliable + named_slope * length
+            weight = share_weight
             if not first[label]:
                 bonus = alone + alone_surely * reliable + alone_slope * length
-            z[label] += max(0.0, bonus + share_weight * math.log(percents[n] / 100))
+                weight = alone_share_weight
+            z[label] += max(0.0, bonus + weight * math.log(percents[n] / 100))
     p = np.exp(z - z.max())
     p /= p.sum()
     whole = np.zeros(number)

@@ -45,6 +45,7 @@ def tree_of(html):
         ("The term a<sub>i</sub> is here.", "a_i is"),
         ("The 1<sup>st</sup> bridge stood long.", "1st bridge"),
         ("M<sup>me</sup> Curie crossed it.", "Mme Curie"),
+        ("It is said<sup>[3]</sup> to be old.", "said[3] to"),
     ],
 )
 def test_what_is_raised_or_lowered_stays_apart_from_what_it_stands_on(stage, markup, kept):

@@ -28,7 +28,8 @@ def pooled(scores, looked_at, label_of, labels, percents, reliable, known, size,
     for label, percent in zip(labels, percents, strict=True):
         if label >= 0:
             base, sure, slope = c[4:7] if first[label] else c[7:10]
-            z[label] += max(0.0, base + sure * reliable + slope * length + c[10] * np.log(percent / 100))
+            weight = c[10] if first[label] else c[15]
+            z[label] += max(0.0, base + sure * reliable + slope * length + weight * np.log(percent / 100))
     p = np.exp(z - z.max())
     return p / p.sum()
 
@@ -54,7 +55,7 @@ def cases(draw):
         * np.array([1, *draw(st.sampled_from([(0, 0), (1, 0), (1, 1)]))]),
         np.array(draw(st.lists(st.booleans(), min_size=3 * labels, max_size=3 * labels))).reshape(3, labels),
         np.array([0, 0, 2, 2, 4, 5, 5]),
-        np.array(draw(st.lists(st.floats(-2, 6), min_size=15, max_size=15))),
+        np.array(draw(st.lists(st.floats(-2, 6), min_size=16, max_size=16))),
     )
 
 
