@@ -24,7 +24,7 @@ from pipeline.readers import (
 from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.readers.encodings import decode
 from pipeline.readers.packed import wide_of
-from pipeline.storage import open_input
+from pipeline.storage import Folder, expand, open_input, reach
 
 SPLIT_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20
@@ -88,10 +88,25 @@ def file_at(path: str, text_column: str = "text", documents: str = "file") -> In
 
 def files_named(path: str) -> list[str]:
     """Return the files that `path` (a file, a folder, a pattern or a URL) means, as absolute paths. Raises UserError for none."""
+    if "://" in path:
+        return _in_store(path)
     try:
         return find_files(path, pathlib.Path.cwd()).files
     except PathFault as fault:
         raise UserError(f"paths: {fault}") from fault
+
+
+def _in_store(url: str) -> list[str]:
+    """Return the objects that `url` (an object, a folder, a pattern, a list of paths) names."""
+    folder, _, name = url.rstrip("/").rpartition("/")
+    is_pattern = any(sign in url for sign in "*?[")
+    if is_pattern or url.startswith(("http://", "https://")) or Folder(folder).exists(name):
+        return expand([url])
+    reach(url)
+    found = [n for n in Folder(url).names() if not n.rsplit("/", 1)[-1].startswith((".", "_"))]
+    if not found:
+        raise UserError(f"paths: {url} is no object, and no folder that holds any; mend the path")
+    return [f"{url.rstrip('/')}/{n}" for n in found]
 
 
 def _whole_file(file: InputFile, number: int, schema: pa.Schema) -> Batch:

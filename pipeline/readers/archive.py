@@ -115,7 +115,7 @@ class ArchiveReader:
                     continue
                 for item in self._of(tar, member, spool):
                     yield item
-                    if isinstance(item, Fault) and item.number == self.options.stop:
+                    if isinstance(item, Fault) and item.number in self.options.stops:
                         return
             if feed.damage:
                 rule = "cut_file" if feed.cut else "damaged_region"

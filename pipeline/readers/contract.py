@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -66,7 +66,7 @@ class Split:
         return (self, *self.more)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Fault:
     """A record that was met and could not be read.
 
@@ -111,7 +111,7 @@ Item = Batch | Fault | Ignored | Mark
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a split.
+    """How to read a split. What is known of records that kill may grow while the split is read.
 
     Attributes:
         schema: columns of the batches, which conform exactly.
@@ -119,8 +119,9 @@ class ReadOptions:
         skip: number of a document that killed a worker before -> (rule, detail) of the fault to answer for it.
         number: of the first document.
         max_record_bytes: a record or line larger than this after decompression is a fault.
-        careful: read one document at a time, for one of a batch has killed a worker.
-        stop: number of the document at which reading killed a worker again though it was skipped: the split ends there.
+        doubts: numbers of the first rows of batches that have killed a worker: these are read row by row.
+        stops: numbers of documents at which reading killed a worker again though they were skipped: a row group, or
+            else the split, ends there.
     """
 
     schema: pa.Schema
@@ -128,5 +129,10 @@ class ReadOptions:
     skip: Mapping[int, tuple[str, str]]
     max_record_bytes: int
     number: int = 0
-    careful: bool = False
-    stop: int | None = None
+    doubts: Set[int] = frozenset()
+    stops: Set[int] = frozenset()
+
+    @property
+    def opens(self) -> bool:
+        """Whether the split may be opened: nothing has died of that."""
+        return self.number not in self.stops or self.number in self.doubts

@@ -278,7 +278,7 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
         InputError: the file cannot be opened.
     """
     base, _, packing = split.format.partition(".")
-    if options.number == options.stop:
+    if not options.opens:
         yield stopped(split, options, options.number)
         return
     guard.working_on(options.number, split.start)

@@ -44,7 +44,7 @@ class Keys:
     paragraphs: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NoText:
     """Why an object is no document, with what names it."""
 
@@ -218,20 +218,22 @@ def document(value: dict[str, Any], keys: Keys, file: InputFile, offset: int) ->
     payload = _taken(value, keys.payload)
     if keys.paragraphs and is_paragraphs(payload):
         payload = PARAGRAPH.join(payload)
-    for ours, theirs in keys.others.items():
+    for ours, theirs in keys.others.items() if value else ():
         if (theirs in value or ("." in theirs and has(value, theirs))) and not (
             ours == "source" and file.source is not None
         ):
             row[ours] = _label(_taken(value, theirs))
-    row["id"] = row.get("id") or f"{file.name}#{offset}"
-    row["source"] = file.source or row.get("source") or DEFAULT_SOURCE
+    id = row.get("id") or f"{file.name}#{offset}"
     if not isinstance(payload, str):
         what = "is null or missing" if payload is None else f"is {type_name(payload)}, not a text"
-        there = ", ".join(sorted([*value, *(keys.others[k] for k in row if k in keys.others)])[:_SHOWN])
+        there = (
+            ", ".join(sorted([*value, *(keys.others[ours] for ours in row if ours in keys.others)])[:_SHOWN]) or "none"
+        )
         detail = (
             f"key {keys.payload!r} {what}; keys there: {there}; name the right one by {file.option or 'input.columns'}"
         )
-        return NoText("no_text" if payload is None else "not_a_text", detail, row["id"], row.get("url"))
+        return NoText("no_text" if payload is None else "not_a_text", detail, id, row.get("url"))
+    row["id"], row["source"] = id, file.source or row.get("source") or DEFAULT_SOURCE
     if keys.column == "raw":
         row.update(raw=clean_text(payload).encode(), content_type="text/html; charset=utf-8")
     else:

@@ -18,11 +18,12 @@ from pipeline.storage import Folder
 from tokenizer.files import Piece, find_inputs
 from tokenizer.ladder.files import write_ladder
 from tokenizer.ladder.ladder import Ladder
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS
 from tokenizer.pretokens.counts import PretokenTable, add_batch
 from tokenizer.pretokens.merging import COUNTS_FOLDER, MEMORY_BYTES, Run, RunWriter, load_counts, merge_runs
 from tokenizer.pretokens.patterns import Pattern, pattern_of
 from tokenizer.texts import Texts
-from tokenizer.training.options import DEFAULT_PATTERN, DEFAULT_SPECIAL_TOKENS, TrainOptions
+from tokenizer.training.options import DEFAULT_PATTERN, TrainOptions
 from tokenizer.training.train import Note, train_from_counts
 
 COUNTS_FACTS = "pretokens.json"

@@ -73,9 +73,8 @@ def _share(phase: str, share: float, left: float) -> str:
 
 
 def _train(given: argparse.Namespace) -> int:
-    from tokenizer.ladder.roles import ROLES
+    from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS, ROLES
     from tokenizer.training.of_files import train_ladder
-    from tokenizer.training.options import DEFAULT_SPECIAL_TOKENS
 
     ladder = train_ladder(
         given.paths,
