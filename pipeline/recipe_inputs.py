@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.errors import InputError, RecipeError
@@ -101,12 +101,12 @@ def read_inputs(table: Any, folder: pathlib.Path) -> Inputs:
         found = _found(entry["path"], folder, place, is_meant)
         patterns += found.patterns
         notes += found.notes
-        again = []
+        again: list[tuple[InputFile, InputFile]] = []
         for path in _expanded(found.files, place, entry.get("base", "")):
             file = InputFile(path, name_of(path, folder), source, columns, documents)
             first = files.setdefault(identity_of(path), file)
-            again += [first] if first is not file else []
-        notes += _twice(again, place, source, columns)
+            again += [(first, file)] if first is not file else []
+        notes += _twice(again, place)
     return Inputs(tuple(files.values()), tuple(patterns), tuple(notes), tryout)
 
 
@@ -190,12 +190,12 @@ def _columns(table: Any, place: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(table.items()))
 
 
-def _twice(
-    again: Sequence[InputFile], place: str, source: str | None, columns: tuple[tuple[str, str], ...]
-) -> list[str]:
+def _twice(again: Sequence[tuple[InputFile, InputFile]], place: str) -> list[str]:
+    """Return what to say of files that were matched `again`: as they are read, and as they would be by the later path."""
     if not again:
         return []
-    said = f"{place}: {again[0].name}" + (f" and {len(again) - 1:,} more files" if len(again) > 1 else "")
-    other = [f for f in again if (f.source, f.columns) != (source, columns)]
+    first = again[0][0]
+    said = f"{place}: {first.name}" + (f" and {len(again) - 1:,} more files" if len(again) > 1 else "")
+    other = [read for read, asked in again if replace(asked, path=read.path, name=read.name) != read]
     label = f", as the first of them says (source {other[0].source or 'of the file'})" if other else ""
     return [f"{said} matched by an earlier path too; each is read once{label}"]

@@ -11,8 +11,8 @@ from tests.servers import SERVER, endpoint, seaweedfs
 os.environ.setdefault("TOKENMILL_FSYNC", "0")  # no test cuts the power; waiting for the disk would double their time
 
 # What passed once passes again: the examples of the property tests are the same everywhere. `make laws` draws others.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("new", derandomize=False)
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("new", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("TOKENMILL_EXAMPLES", "same"))
 
 

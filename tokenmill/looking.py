@@ -53,6 +53,17 @@ class Wanted:
             return False
         return self.text is None or self.text.casefold() in _content(row).casefold()
 
+    def checked(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Yield `rows`, which all have the same columns. Raises UserError where what is asked for is none of them."""
+        for number, row in enumerate(rows):
+            for column in ("id", "url", "text") if number == 0 else ():
+                if getattr(self, column) is not None and column not in row:
+                    there = ", ".join(row)
+                    raise UserError(
+                        f"--{column}: the documents have no column {column!r} ([output] leaves it out): {there}"
+                    )
+            yield row
+
 
 def _content(row: Mapping[str, Any]) -> str:
     raw = row.get("raw")

@@ -155,6 +155,16 @@ def summarise(plan: RunPlan, reports: Sequence[PassReport]) -> Summary:
     return summary
 
 
+def nothing_left(summary: Summary) -> str:
+    """Return what took all documents, where none is left; else nothing."""
+    if summary.kept or not summary.read:
+        return ""
+    took = {f"{stage}: {rule}": n for stage, rules in summary.dropped.items() for rule, n in rules.items()}
+    took["failed"] = summary.failed
+    most = max(took, key=lambda what: took[what])
+    return f"none of {summary.read:,} documents is left, {took[most]:,} of them went by {most}; see `tokenmill inspect`"
+
+
 def _pass_summary(report: PassReport) -> PassSummary:
     tally = report.tally or Tally(
         read=report.kept, kept=report.kept, bytes_in=report.bytes_kept, bytes_out=report.bytes_kept

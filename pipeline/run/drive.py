@@ -18,7 +18,7 @@ from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
 from pipeline.executors.contract import Executor, Load, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
-from pipeline.run.accounts import PassReport, summarise
+from pipeline.run.accounts import PassReport, nothing_left, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
@@ -153,6 +153,8 @@ class _Run:
         self.at = len(self.plan.passes) + 1
         summary = summarise(self.plan, self.reports)
         summary.faults = dict(self.faults)
+        if why := nothing_left(summary):
+            self.progress.note(why)
         made = {label: decision for label, decision in self.decided.items() if label not in self.faults}
         finished = Finished(self.plan, self.out, summary, standing, made, self.looked, chain)
         beside = {place: label for place, label in self.beside.items() if label in self.looked}

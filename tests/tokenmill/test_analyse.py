@@ -140,7 +140,7 @@ def test_the_sample_depends_on_the_inputs_alone_and_a_part_of_each_piece_is_take
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.jsonl"], "nowhere.jsonl matches no file"),
+        (["nowhere.jsonl"], "nothing matches 'nowhere.jsonl'"),
         (["plain.jsonl", "--sample", "0"], "--sample must be at least 1"),
         (["empty.jsonl"], "there is no document"),
         (["r.toml", "plain.jsonl"], "give one recipe"),

@@ -219,3 +219,27 @@ def test_a_control_character_in_a_message_is_written_out(capsys, folder):
     name = "a\x1b[2Jb.toml"
     assert "\\x1b[2J" in said(capsys, "run", name)
     assert os.path.exists(folder)
+
+
+def test_a_run_that_keeps_nothing_says_what_took_the_documents(folder, capsys):
+    (folder / "r.toml").write_text(IN + stage("gopher_quality", "min_doc_words = 5000"))
+    assert main(["run", "r.toml", "--out", "out", "--quiet", "--workers", "1"]) == 0
+    assert "none of 5 documents is left, 5 of them went by gopher_quality: gopher_short_doc" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("inputs", "place"),
+    [
+        ('paths = ["a.jsonl"]\ndocuments = "lines"\n', "r.toml, line 3: input.documents: "),
+        ('paths = [{ path = "a.jsonl", documents = 3 }]\n', "r.toml, line 2: input.paths[0].documents: "),
+    ],
+)
+def test_what_a_document_of_a_text_file_is_has_three_values(folder, capsys, inputs, place):
+    (folder / "r.toml").write_text(f"[input]\n{inputs}")
+    assert f"{place}must be one of file, line, paragraph; got" in said(capsys, "run", "r.toml", "--dry-run")
+
+
+def test_a_bad_tar_by_name_is_said_with_what_it_is_not(folder, capsys):
+    (folder / "a.tar.gz").write_bytes(b"no archive")
+    (folder / "r.toml").write_text('[input]\npaths = ["a.tar.gz"]\n')
+    assert "a.tar.gz is called an archive" in said(capsys, "run", "r.toml", "--dry-run")

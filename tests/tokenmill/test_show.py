@@ -121,3 +121,12 @@ def test_only_the_columns_asked_for_are_shown(capsys, finished):
 def test_what_cannot_be_shown_is_said(capsys, finished, asked, says):
     assert main(["show", str(finished / "out"), *asked]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_search_in_a_column_that_is_not_published_is_said(capsys, finished):
+    recipe = finished / "less.toml"
+    recipe.write_text('[input]\npaths = ["a.jsonl"]\n[output]\ncolumns = ["id", "text"]\nformat = "jsonl.zst"\n')
+    execute(assemble(load_recipe(recipe)), local_folder(finished / "less"), workers=1, executor=run_here)
+    assert main(["show", str(finished / "less"), "--url", "news"]) == 2
+    assert "no column 'url'" in capsys.readouterr().err
+    assert ids(show(capsys, finished / "less", "--text", "evil", "--json")) == ["bad"]

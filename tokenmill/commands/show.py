@@ -103,7 +103,7 @@ def _texts(given: argparse.Namespace, out: Folder | None, wanted: Wanted) -> Ite
     elif out is not None and given.stage:
         yield from _stage(given, out, wanted)
     else:
-        rows = kept_documents(out) if out is not None else documents_in(_files(given.places))
+        rows = wanted.checked(kept_documents(out)) if out is not None else documents_in(_files(given.places))
         for row in chosen(rows, wanted, given.limit, given.seed):
             row = _columns(row, given.columns)
             yield json_line(row) if given.json else _document(row, given.characters)

@@ -329,7 +329,7 @@ def test_a_text_in_a_legacy_charset_is_read_by_what_it_looks_like(tmp_path):
 def test_a_text_over_the_limit_or_cut_is_a_fault(tmp_path):
     (tmp_path / "a.txt").write_text("word " * 100)
     (fault,) = read(tmp_path / "a.txt", limit=100).faults
-    assert (fault.rule, "JSON lines" in fault.detail) == ("record_too_large", True)
+    assert (fault.rule, 'documents = "line"' in fault.detail) == ("record_too_large", True)
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(bytes(random.Random(1).randbytes(5000).hex(), "ascii"))[:-900])
     assert [f.rule for f in read(tmp_path / "b.txt.gz").faults] == ["cut_file"]
 
