@@ -215,7 +215,9 @@ def document(value: dict[str, Any], keys: Keys, file: InputFile, offset: int) ->
     id = row.get("id") or f"{file.name}#{offset}"
     if not isinstance(payload, str):
         what = "is null or missing" if payload is None else f"is {type_name(payload)}, not a text"
-        there = ", ".join(sorted([*value, *(keys.others[ours] for ours in row if ours in keys.others)])[:_SHOWN]) or "none"
+        there = (
+            ", ".join(sorted([*value, *(keys.others[ours] for ours in row if ours in keys.others)])[:_SHOWN]) or "none"
+        )
         detail = f"key {keys.payload!r} {what}; keys there: {there}; name the right one by input.columns"
         return NoText("no_text" if payload is None else "not_a_text", detail, id, row.get("url"))
     row["id"], row["source"] = id, file.source or row.get("source") or DEFAULT_SOURCE

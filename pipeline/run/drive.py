@@ -17,6 +17,7 @@ from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
 from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
+from pipeline.prints import prints_to
 from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
@@ -76,11 +77,12 @@ def execute(
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
-        with noted(out, state), contextlib.ExitStack() as stack:
+        watching = progress or Silent()
+        with noted(out, state), prints_to(watching.said), contextlib.ExitStack() as stack:
             if executor is None:
                 stages = plan.recipe.stages
                 executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
-            board = stack.enter_context(_told(progress or Silent(), out))
+            board = stack.enter_context(_told(watching, out))
             run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {})
             return run.carry_out(finish)
 

@@ -143,6 +143,10 @@ class StatusBoard:
         """Something the user should know."""
         self._progress.note(text)
 
+    def said(self, line: str) -> None:
+        """A stage or a library has printed something."""
+        self._progress.said(line)
+
     # tasks
 
     def spots(self, spots: Mapping[Any, int]) -> None:
