@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.guard import guard
-from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
+from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader
 from pipeline.readers.compressed import compression_of, open_feed
 from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
@@ -231,9 +231,7 @@ def carried_fields(file: InputFile) -> pa.Schema:
 
 
 def _layout(file: InputFile, kind: str) -> Layout:
-    if kind != "parquet":
-        return arrow_layout(file, kind)
-    return layout_of(file, footer_of(file).schema)
+    return layout_of(file, footer_of(file, kind).schema)
 
 
 def provides(file: InputFile) -> set[str]:
