@@ -92,6 +92,10 @@ def test_the_page_shows_marks_in_place_of_what_cannot_be_seen(shown):
     assert "\\x1b[31mred" in page
 
 
+def test_the_page_tells_nothing_of_where_the_run_was_made(shown):
+    assert str(shown[0]) not in (shown[0] / "out/report.html").read_text("utf-8")
+
+
 def test_inspect_gives_programs_what_was_there(shown):
     rows = [json.loads(line) for line in shown[1]["inspect out --json"][1].splitlines() if line.startswith("{")]
     assert any(EVIL in (row["source"] or "") for row in rows)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any
 
+from pipeline.run.folder import Manifest
 from pipeline.worker.tryout import LEFT_OUT
 from tokenmill.report import html
 from tokenmill.report.escaping import escape
@@ -40,12 +42,18 @@ def _finding(files: RunFiles) -> str:
     return f"{html.percent(s['kept'], s['read'])} of the documents kept{tokens}"
 
 
+def _recipe_name(manifest: Manifest) -> str:
+    """Return what the recipe is called: a page that is handed on tells nothing of where a run was made, unless asked."""
+    asked = manifest.recipe.get("output", {}).get("absolute_paths", False)
+    return manifest.recipe_file if asked else pathlib.PurePath(manifest.recipe_file).name
+
+
 def _about(files: RunFiles) -> str:
     m, s = files.manifest, files.summary
     versions = ", ".join(f"{name} {version}" for name, version in m.versions.items())
     seconds = sum(step["seconds"] for step in s["passes"])
     rows = [
-        ["recipe", m.recipe_file or "(built in Python)"],
+        ["recipe", _recipe_name(m) or "(built in Python)"],
         ["identity", m.identity],
         ["complete", f"no: a try-out of {s['tryout']}" if s.get("tryout") else "yes: all of its inputs were read"],
         ["inputs", f"{len(m.inputs):,} files, {html.size(s['bytes_in'])} of pages and text"],
