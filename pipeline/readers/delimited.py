@@ -26,7 +26,7 @@ from pipeline.storage import open_input
 
 HEAD = 1 << 20
 LINE_OVERHEAD = 128
-"""Bytes counted for a line of a row beside its text: a mark that is never closed may take in millions of short ones."""
+"""Bytes counted for each further line of a row beside its text: a mark that is never closed may take in millions of short ones."""
 _EMPTY = re.compile(rb"(?:\r*+\n)++")
 _DELIMITERS = (",", ";", "\t", "|")
 
@@ -68,7 +68,7 @@ def dialect_of(head: bytes, base: str) -> Dialect:
 
 
 def _misfits(head: bytes, dialect: Dialect) -> int:
-    rows = [len(row.cells) for row in Rows(io.BytesIO(head), "", dialect, len(head)) if isinstance(row, Row)][
+    rows = [len(row.cells) for row in Rows(io.BytesIO(head), "", dialect, 1 << 40) if isinstance(row, Row)][
         : SAMPLE + 1
     ]
     return sum(cells != rows[0] for cells in rows[1:])
@@ -133,7 +133,7 @@ class Rows:
                     return
                 number, line = self._number, item
             self._row.append((number, line))
-            self._bytes += line.size + LINE_OVERHEAD
+            self._bytes += line.size + LINE_OVERHEAD * (len(self._row) > 1)
             if self._bytes > self.limit:
                 raise csv.Error("unexpected end of data")
             yield text_of(line.data or b"", self.dialect.encoding) + "\n"
@@ -166,7 +166,7 @@ def columns_of(file: InputFile, base: str, packing: str) -> tuple[list[str], lis
     dialect = dialect_of(head, base)
     names: list[str] | None = None
     found: list[Mapping[str, Any]] = []
-    for row in Rows(io.BytesIO(head), "", dialect, len(head)):
+    for row in Rows(io.BytesIO(head), "", dialect, 1 << 40):
         if isinstance(row, Damage) or row.rule:
             continue
         if names is None:

@@ -31,6 +31,7 @@ from pipeline.storage import (
     encode_table,
     shard_writer,
     synced_together,
+    unsynced,
     write_bounded,
 )
 from pipeline.tally import ENOUGH, READ, StageTally, Tally, count_reason, too_many
@@ -272,7 +273,7 @@ class ShardMaker:
             assert before is not None
             with synced_together():
                 looks = self._looks(before.outcome)
-            with synced_together():
+            with unsynced():
                 self._record(looks)
             return Made(self.name, None, looks)
         data, outcome = self._content()
@@ -296,7 +297,7 @@ class ShardMaker:
             last=self.last,
             bytes_written=written,
         )
-        with synced_together():
+        with unsynced():  # all that they speak of is on the disk by now; a torn one counts as none
             self._record(looks)
             self.work.target.put_json(f"tally/{self.name}.json", dataclasses.asdict(commit))
         return Made(self.name, commit, looks)
