@@ -27,12 +27,13 @@ _COUNTS = {"document": "dropped", "span": "spans", "failed": "failed"}
 
 @dataclass
 class StageTally:
-    """The counts of one stage in one shard or in several."""
+    """The counts of one stage in one shard or in several; `bytes_out` of the text that it handed on."""
 
     stage: str
     documents_in: int = 0
     documents_out: int = 0
     cpu_seconds: float = 0.0
+    bytes_out: int = 0
 
 
 @dataclass
@@ -121,6 +122,7 @@ class Tally:
             into.documents_in += stage.documents_in
             into.documents_out += stage.documents_out
             into.cpu_seconds += stage.cpu_seconds
+            into.bytes_out += stage.bytes_out
 
     @classmethod
     def sum(cls, tallies: Iterable[Tally]) -> Tally:

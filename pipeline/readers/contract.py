@@ -13,6 +13,10 @@ DEFAULT_SOURCE = "default"
 """The label of documents for which neither the recipe nor the file names a source."""
 
 
+DOCUMENTS = ("file", "line", "paragraph")
+"""What can be a document of a text file; paragraphs are what blank lines separate."""
+
+
 @dataclass(frozen=True)
 class InputFile:
     """One input file.
@@ -22,12 +26,16 @@ class InputFile:
         name: relative to the recipe; shown to people and stored in column `file`.
         source: label of its documents; None lets a `source` column of the file speak, else `DEFAULT_SOURCE`.
         columns: our name -> theirs, such as ``(("text", "content"), ("id", "doc_id"))``.
+        documents: of a text file: what in it is a document, one of `DOCUMENTS`.
+        option: the option of a command that names the column of the text, where no recipe does.
     """
 
     path: str
     name: str
     source: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    documents: str = "file"
+    option: str = ""
 
     def theirs(self, ours: str) -> str | None:
         """Return what the recipe says the file calls our column `ours`, or None where it says nothing."""

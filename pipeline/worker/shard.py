@@ -246,6 +246,7 @@ class ShardMaker:
         # a document that fails in a stage was given to it but is neither dropped nor handed on
         count.documents_in += len(batch)
         count.documents_out += len(outcome.kept)
+        count.bytes_out += _bytes_of(outcome.kept.data, "text")
         return outcome.kept
 
     def _remove(self, label: str, batch: Batch, removed: Sequence[Removal]) -> None:
