@@ -182,14 +182,17 @@ def columns_of(file: InputFile, base: str, packing: str) -> tuple[list[str], lis
 
 def _names(cells: Sequence[str]) -> list[str]:
     """Return the names of the columns, unique: the second ``m`` is ``m_2``, one without a name ``column 3``."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    times: dict[str, int] = {}
     for place, cell in enumerate(cells, 1):
         name = wanted = cell.strip() or f"column {place}"
-        again = 2
+        again = times.get(wanted, 1)
         while name in names:
-            name, again = f"{wanted}_{again}", again + 1
-        names.append(name)
-    return names
+            again += 1
+            name = f"{wanted}_{again}"
+        times[wanted] = again
+        names[name] = None
+    return list(names)
 
 
 def _named(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:

@@ -270,6 +270,11 @@ def test_a_mark_that_is_never_closed_holds_no_more_lines_than_memory_does(tmp_pa
     assert min(held) < 1000  # the head of the file is held whole
 
 
+def test_names_of_columns_are_made_unique_however_many_there_are():
+    assert delimited._names(["m", "m", "m_2", "", "m"]) == ["m", "m_2", "m_2_2", "column 4", "m_3"]
+    assert len(set(delimited._names(["m"] * 100_000 + ["x"]))) == 100_001
+
+
 def test_blank_lines_of_csv_are_no_rows_but_stay_in_cells_and_in_the_count_of_lines(tmp_path):
     blank = b"\n\r\n" * 40_000  # more than are read at a time
     (tmp_path / "a.csv").write_bytes(b"id,text\n" + blank + b'1,"a\n\n\nb"\n' + blank + b"2,c,too much\n\n3, \n")
