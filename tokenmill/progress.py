@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import pathlib
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import Literal, TextIO
@@ -37,6 +38,7 @@ class RunLog:
     def __init__(self, path: pathlib.Path | None, *, waits: bool = False):
         self._path = path
         self._file: TextIO | None = None
+        self._lock = threading.Lock()
         self._held: list[str] | None = [] if waits else None
 
     def work(self) -> None:
@@ -61,10 +63,16 @@ class RunLog:
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = open(self._path, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-            self._file.write(line)
+            with self._lock:  # what workers print comes from another thread
+                self._file.write(line)
         except OSError as error:
             print(f"note: no log is kept: {self._path}: {error.strerror}", file=sys.stderr)
             self._path = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether lines that are written are to be found anywhere."""
+        return self._path is not None
 
     @property
     def is_open(self) -> bool:
@@ -93,6 +101,7 @@ class RunProgress:
         self._tally, self._looking = Tally(), 0
         self._places: Sequence[str] = ()
         self._started = 0.0
+        self._heard = 0  # lines that were printed in this pass
 
     def begin(
         self, name: str, number: int, passes: int, shards: int, done: int, *, size: int = 0, size_done: int = 0
@@ -140,6 +149,9 @@ class RunProgress:
         if self._say != "quiet":
             self._print(line + (slow if self._say == "verbose" else ""))
         self.log.write(line + slow)
+        if self._heard:
+            self.note(f"stages or libraries printed {self._heard:,} lines, which are in the log")
+            self._heard = 0
 
     def close(self) -> None:
         """Take the live bar away."""
@@ -167,6 +179,14 @@ class RunProgress:
         """Say something that stays on the screen."""
         self._print(f"note: {text}")
         self.log.write(f"note: {text}")
+
+    def said(self, line: str) -> None:
+        """Write down what a stage or a library has printed; show it where no log is kept."""
+        if self.log.is_kept:
+            self.log.write(f"printed: {line}")
+            self._heard += 1
+        else:
+            self._print(f"printed: {line}")
 
     def _print(self, line: str) -> None:
         print(visible(line), file=self._stream, flush=True)

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import UserError
 from pipeline.readers import InputFile, carried_fields, detect_format, plan_splits, provides
-from pipeline.readers.arrow import open_arrow
 from pipeline.readers.delimited import columns_of
+from pipeline.readers.footers import open_arrow
 from pipeline.readers.jsonl import beginning_of
 from pipeline.readers.objects import likely
 from pipeline.recipe import Limits, build_recipe

@@ -21,6 +21,7 @@ from typing import Any
 from pipeline.errors import EnvironmentFault
 from pipeline.executors import channel
 from pipeline.executors.contract import Load
+from pipeline.prints import Hearing
 
 SETTINGS = {
     # one thread a worker, for workers are as many as cores
@@ -48,6 +49,7 @@ class _Server:
 
     process: subprocess.Popen[bytes]
     sock: socket.socket
+    hearing: Hearing
     owner: int = field(default_factory=os.getpid)
 
     @property
@@ -65,6 +67,7 @@ class _Server:
         if self.owner == os.getpid():
             self.process.kill()
             self.process.wait()
+            self.hearing.end()
 
 
 _server: _Server | None = None
@@ -97,15 +100,15 @@ def _start() -> _Server:
     program = pathlib.Path(__file__).resolve().with_name("fork_server.py")
     command = [sys.executable, "-I", "-X", "utf8", str(program), str(theirs.fileno())]
     command += [str(os.getpid() if in_main_thread else 0), json.dumps(_path())]
-    log = 2 if _is_open(2) else subprocess.DEVNULL  # what workers print is no result of ours
+    hearing = Hearing()
     # an interrupt from the keyboard goes to all processes of the terminal; the server must not see one before it can
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=hearing.writing,
+            stderr=hearing.writing,
             pass_fds=[theirs.fileno()],
             env={**os.environ, **SETTINGS},
         )
@@ -115,7 +118,8 @@ def _start() -> _Server:
     finally:
         theirs.close()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    return _Server(process, ours)
+        hearing.begin()
+    return _Server(process, ours, hearing)
 
 
 def _forget(server: _Server | None) -> None:
@@ -131,14 +135,6 @@ def _forget(server: _Server | None) -> None:
 def stop_fork_server() -> None:
     """End the fork server, if there is one."""
     _forget(_server)
-
-
-def _is_open(descriptor: int) -> bool:
-    try:
-        os.fstat(descriptor)
-    except OSError:
-        return False
-    return True
 
 
 def _path() -> list[str]:

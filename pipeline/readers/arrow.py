@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import pyarrow as pa
 from pyarrow import ipc
 
-from pipeline.errors import InputError
 from pipeline.guard import guard
-from pipeline.readers.contract import InputFile, Item, Mark
+from pipeline.readers.contract import Item, Mark
+from pipeline.readers.footers import open_arrow
 from pipeline.readers.layout import Layout, is_text, layout_of
 from pipeline.readers.parquet import ParquetReader
 from pipeline.storage import open_input
@@ -21,34 +20,6 @@ FILE_MAGIC = b"ARROW1\0\0"
 STREAM_MAGIC = b"\xff\xff\xff\xff"
 _ROWS = 1024
 """Rows of a record batch that are made into documents at a time."""
-
-
-def open_arrow(file: InputFile, kind: str, source: BinaryIO) -> ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader:
-    """Return `source` opened as kind ``arrow`` (file) or ``arrows`` (stream). Raises InputError where it is none."""
-    try:
-        reader = ipc.open_file(source) if kind == "arrow" else ipc.open_stream(source)
-        _read_names(reader.schema)
-        return reader
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{file.name} is no readable Arrow file ({why}); replace it or take it out of input.paths"
-        ) from error
-
-
-def _read_names(fields: Iterable[pa.Field]) -> None:
-    """Raise UnicodeDecodeError where a name, however deep, is no UTF-8."""
-    for field in fields:
-        _ = field.name
-        kind = field.type
-        if pa.types.is_nested(kind):
-            _read_names(kind.field(number) for number in range(kind.num_fields))
-
-
-def arrow_layout(file: InputFile, kind: str) -> Layout:
-    """Return which columns of an Arrow file become which of ours. Raises InputError as `layout_of`."""
-    with open_input(file.path) as source:
-        return layout_of(file, open_arrow(file, kind, source).schema)
 
 
 def check_buffers(data: pa.RecordBatch) -> None:
@@ -122,4 +93,5 @@ class ArrowReader(ParquetReader):
             start += rows
 
     def _layout_of_file(self) -> Layout:
-        return arrow_layout(self.split.file, self.split.format)
+        with open_input(self.split.file.path) as source:
+            return layout_of(self.split.file, open_arrow(self.split.file, self.split.format, source).schema)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from pipeline.readers.stopping import until_stop
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
+LINE_OVERHEAD = 128
+"""Bytes counted for each further line of a row beside its text: a mark that is never closed may take in millions of short ones."""
+_EMPTY = re.compile(rb"(?:\r*+\n)++")
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -64,7 +68,7 @@ def dialect_of(head: bytes, base: str) -> Dialect:
 
 
 def _misfits(head: bytes, dialect: Dialect) -> int:
-    rows = [len(row.cells) for row in Rows(io.BytesIO(head), "", dialect, len(head)) if isinstance(row, Row)][
+    rows = [len(row.cells) for row in Rows(io.BytesIO(head), "", dialect, 1 << 40) if isinstance(row, Row)][
         : SAMPLE + 1
     ]
     return sum(cells != rows[0] for cells in rows[1:])
@@ -75,11 +79,16 @@ class Rows:
 
     def __init__(self, file: BinaryIO, packing: str, dialect: Dialect, limit: int):
         self.dialect, self.limit = dialect, limit
-        self._source = lines(file, packing, 0, 1 << 62, limit)
+        self._source = lines(file, packing, 0, 1 << 62, limit, passes=self._past_empty)
         self._again: deque[tuple[int, Line]] = deque()
         self._row: list[tuple[int, Line]] = []  # the lines taken since the row began
         self._number = self._bytes = 0
         self._met: Damage | Line | None = None  # what ended the lines of the row that is read
+
+    def _past_empty(self, data: bytes, at: int) -> int:
+        """Pass over lines without anything, except inside a cell, whose text they are part of."""
+        passed = None if self._row and self.dialect.quoted else _EMPTY.match(data, at)
+        return at if passed is None else passed.end()
 
     def __iter__(self) -> Iterator[Row | Damage]:
         reader = self._reader()
@@ -118,13 +127,13 @@ class Rows:
                 item = next(self._source, None)
                 if item is None:
                     return
-                self._number += isinstance(item, Line)
+                self._number += 1 + item.before if isinstance(item, Line) else 0
                 if isinstance(item, Damage) or item.data is None:
                     self._met = item
                     return
                 number, line = self._number, item
             self._row.append((number, line))
-            self._bytes += line.size
+            self._bytes += line.size + LINE_OVERHEAD * (len(self._row) > 1)
             if self._bytes > self.limit:
                 raise csv.Error("unexpected end of data")
             yield text_of(line.data or b"", self.dialect.encoding) + "\n"
@@ -157,7 +166,7 @@ def columns_of(file: InputFile, base: str, packing: str) -> tuple[list[str], lis
     dialect = dialect_of(head, base)
     names: list[str] | None = None
     found: list[Mapping[str, Any]] = []
-    for row in Rows(io.BytesIO(head), "", dialect, len(head)):
+    for row in Rows(io.BytesIO(head), "", dialect, 1 << 40):
         if isinstance(row, Damage) or row.rule:
             continue
         if names is None:
@@ -173,14 +182,17 @@ def columns_of(file: InputFile, base: str, packing: str) -> tuple[list[str], lis
 
 def _names(cells: Sequence[str]) -> list[str]:
     """Return the names of the columns, unique: the second ``m`` is ``m_2``, one without a name ``column 3``."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    times: dict[str, int] = {}
     for place, cell in enumerate(cells, 1):
         name = wanted = cell.strip() or f"column {place}"
-        again = 2
+        again = times.get(wanted, 1)
         while name in names:
-            name, again = f"{wanted}_{again}", again + 1
-        names.append(name)
-    return names
+            again += 1
+            name = f"{wanted}_{again}"
+        times[wanted] = again
+        names[name] = None
+    return list(names)
 
 
 def _named(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""Footers of Parquet files, read in a child process: there are damaged ones on which the library ends the process it is in.
+"""What Parquet and Arrow files say of themselves, read in a child process: there are damaged ones on which the library ends
+the process it is in.
 
-The child lives as long as it is asked something every few seconds. Workers read Parquet themselves: they are children.
+The child lives as long as it is asked something every few seconds. Workers read such files themselves: they are children.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import ipc
 
 from pipeline.errors import InputError
 from pipeline.imports import is_own_process
@@ -37,11 +40,11 @@ _SWITCHES = ("-I", "-X", "utf8")
 
 @dataclass(frozen=True)
 class Footer:
-    """What a Parquet file says of itself.
+    """What a file says of itself.
 
     Attributes:
         schema: its columns as Arrow types.
-        groups: compressed bytes of each row group.
+        groups: compressed bytes of each row group; none for Arrow.
     """
 
     schema: pa.Schema
@@ -56,24 +59,47 @@ def open_parquet(file: InputFile, source: Any) -> pq.ParquetFile:
         raise unreadable(file, " ".join(str(error).split())[:200]) from error
 
 
-def unreadable(file: InputFile, why: str) -> InputError:
+def open_arrow(file: InputFile, kind: str, source: BinaryIO) -> ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader:
+    """Return `source` opened as kind ``arrow`` (file) or ``arrows`` (stream). Raises InputError where it is none."""
+    try:
+        reader = ipc.open_file(source) if kind == "arrow" else ipc.open_stream(source)
+        _read_names(reader.schema)
+        return reader
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise unreadable(file, " ".join(str(error).split())[:200], kind) from error
+
+
+def _read_names(fields: Iterable[pa.Field]) -> None:
+    """Raise UnicodeDecodeError where a name, however deep, is no UTF-8."""
+    for field in fields:
+        _ = field.name
+        kind = field.type
+        if pa.types.is_nested(kind):
+            _read_names(kind.field(number) for number in range(kind.num_fields))
+
+
+def unreadable(file: InputFile, why: str, kind: str = "parquet") -> InputError:
     """Return the error that says that `file` cannot be read, and what to do."""
-    return InputError(f"{file.name} is no readable Parquet file ({why}); replace it or take it out of input.paths")
+    what = "Parquet" if kind == "parquet" else "Arrow"
+    return InputError(f"{file.name} is no readable {what} file ({why}); replace it or take it out of input.paths")
 
 
-def footer_of(file: InputFile) -> Footer:
-    """Return what Parquet file `file` says of itself. Raises InputError where it cannot be read."""
+def footer_of(file: InputFile, kind: str = "parquet") -> Footer:
+    """Return what `file`, of kind ``parquet``, ``arrow`` or ``arrows``, says of itself. Raises InputError where it cannot
+    be read."""
     with _lock:
-        answer = _child.ask(file)
+        answer = _child.ask(file, kind)
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
-def read_footer(file: InputFile) -> Footer | InputError:
+def read_footer(file: InputFile, kind: str = "parquet") -> Footer | InputError:
     """Return what `footer_of` returns or raises, read in this process."""
     try:
         with open_input(file.path) as source:
+            if kind != "parquet":
+                return Footer(open_arrow(file, kind, source).schema, ())
             parquet = open_parquet(file, source)
             schema, about = parquet.schema_arrow, parquet.metadata
             groups = []
@@ -85,7 +111,7 @@ def read_footer(file: InputFile) -> Footer | InputError:
     except InputError as error:
         return error
     except Exception as error:  # whatever the library makes of a damaged footer
-        return unreadable(file, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+        return unreadable(file, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}", kind)
 
 
 class _Fork:
@@ -150,37 +176,37 @@ class _Child:
         self._process: subprocess.Popen[bytes] | _Fork | None = None
         self._last: tuple[Any, Footer] | None = None
 
-    def ask(self, file: InputFile) -> Footer | InputError:
+    def ask(self, file: InputFile, kind: str) -> Footer | InputError:
         """Return what the child answers for `file`, or what its death says of it."""
         key = _state(file)
         if key is not None and self._last is not None and self._last[0] == key:
             return self._last[1]
         for _ in range(2):
-            answer = self._asked(file)
+            answer = self._asked(file, kind)
             if answer is not None:
                 break
         else:
-            answer = unreadable(file, "the process that reads footers cannot be started")
+            answer = unreadable(file, "the process that reads footers cannot be started", kind)
         if isinstance(answer, Footer) and key is not None:
             self._last = key, answer
         return answer
 
-    def _asked(self, file: InputFile) -> Footer | InputError | None:
+    def _asked(self, file: InputFile, kind: str) -> Footer | InputError | None:
         """Return the answer for `file`; None where the child was gone before it took the question."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(OSError):
-            _send(process.stdin, file)
+            _send(process.stdin, (file, kind))
         if not select.select([process.stdout], [], [], SECONDS)[0]:
             self.end()
-            return unreadable(file, f"its footer takes more than {SECONDS:g} s to read")
+            return unreadable(file, f"its footer takes more than {SECONDS:g} s to read", kind)
         answer = _receive(process.stdout)
         if answer is not None:
             return answer  # type: ignore[no-any-return]
         code = self.end()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return None if code == 0 else unreadable(file, f"its footer ends the process that reads it: {how}")
+        return None if code == 0 else unreadable(file, f"its footer ends the process that reads it: {how}", kind)
 
     def _running(self) -> subprocess.Popen[bytes] | _Fork:
         if self._process is None or self._process.poll() is not None:
@@ -250,10 +276,10 @@ def serve() -> None:
     for stream in (0, 1):
         os.dup2(null, stream)
     while select.select([requests], [], [], IDLE_SECONDS)[0]:
-        file = _receive(requests)
-        if file is None:
+        question = _receive(requests)
+        if question is None:
             return
-        _send(answers, read_footer(file))
+        _send(answers, read_footer(*question))
 
 
 _child = _Child()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.errors import BrokenInput, InputError
 from pipeline.guard import guard
 from pipeline.readers.archive import NOT_READ, ArchiveReader, shows
-from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
+from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader
 from pipeline.readers.compressed import compression_of, open_feed
 from pipeline.readers.contract import Ignored, InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
@@ -226,9 +226,7 @@ def carried_fields(file: InputFile, kind: str = "") -> pa.Schema:
 
 
 def _layout(file: InputFile, kind: str) -> Layout:
-    if kind != "parquet":
-        return arrow_layout(file, kind)
-    return layout_of(file, footer_of(file).schema)
+    return layout_of(file, footer_of(file, kind).schema)
 
 
 def provides(file: InputFile, kind: str = "") -> set[str]:

@@ -15,7 +15,7 @@ from pipeline.errors import BrokenInput, InputError
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.contract import Fault, InputFile, Item, ReadOptions, Split
 from pipeline.readers.json_values import parse
-from pipeline.readers.lines import Damage, Line, lines, values
+from pipeline.readers.lines import Damage, Line, lines, past_blank, values
 from pipeline.readers.objects import SAMPLE, Keys, NoText, document, keys_of, type_name
 from pipeline.readers.packed import first_bytes
 from pipeline.readers.stopping import until_stop
@@ -85,7 +85,9 @@ def check_beginning(file: InputFile, found: Beginning) -> None:
 
 def _records(file: BinaryIO, base: str, packing: str, start: int, end: int, limit: int) -> Iterator[Line | Damage]:
     """Yield the lines or the values of a file of kind `base`, the byte order marks that begin them taken off."""
-    found = values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit, blank=False)
+    found = (
+        values(file, packing, limit) if base == "json" else lines(file, packing, start, end, limit, passes=past_blank)
+    )
     for item in found:
         if isinstance(item, Line) and item.data is not None and item.data.startswith(codecs.BOM_UTF8):
             item.data = item.data.removeprefix(codecs.BOM_UTF8)  # of this file, or of one that was joined to it

@@ -6,7 +6,7 @@ Offsets count decompressed bytes; of a file in UTF-16 or UTF-32, the bytes it ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -37,28 +37,42 @@ class Line:
     Attributes:
         data: None where the line is longer than the limit.
         torn: what follows it could not be had, so that it may not be whole.
+        before: lines in front of it that were passed over.
     """
 
     offset: int
     data: bytes | None
     size: int
     torn: bool = False
+    before: int = 0
+
+
+Passes = Callable[[bytes, int], int]
+"""Given bytes and a place in them where a line begins, returns where the first line begins that counts."""
+
+
+def past_blank(data: bytes, at: int) -> int:
+    """Pass over lines that hold nothing but blanks."""
+    if data[at : at + 1] not in _SPACE:
+        return at
+    passed = _BLANK.match(data, at)
+    return at if passed is None else passed.end()
 
 
 def lines(
-    file: BinaryIO, packing: str, start: int, end: int, limit: int, *, blank: bool = True
+    file: BinaryIO, packing: str, start: int, end: int, limit: int, *, passes: Passes | None = None
 ) -> Iterator[Line | Damage]:
     """Yield the lines that start in ``[start, end)``, and damage where it lies.
 
     Args:
         start, end: bytes of a plain file; a compressed one is read whole.
         limit: a longer line comes without its bytes.
-        blank: lines without anything count; else runs of them are passed over, however many there are.
+        passes: lines to pass over behind another, however many there are; they do not come.
     """
     if packing == "":
         # from the byte before, so that a line which begins exactly at `start` is seen to begin there
         first = max(0, start - 1)
-        for line in _assemble(open_packed(file, "", first), first, limit, blank):
+        for line in _assemble(open_packed(file, "", first), first, limit, passes):
             if line.offset >= end:
                 return
             if line.offset >= start:
@@ -68,7 +82,7 @@ def lines(
     base, effort = 0, Effort()
     while at is not None:
         feed = open_packed(file, packing, at)
-        yield from _assemble(feed, base, limit, blank)
+        yield from _assemble(feed, base, limit, passes)
         if feed.damage is None:
             return
         base += feed.position
@@ -83,26 +97,28 @@ def _begins_line(data: bytes) -> bool:
     return _LINE_START.match(data) is not None
 
 
-def _assemble(feed: Feed, base: int, limit: int, blank: bool) -> Iterator[Line]:
-    offset, size, pending = base, 0, []
+def _assemble(feed: Feed, base: int, limit: int, passes: Passes | None) -> Iterator[Line]:
+    offset, size, before = base, 0, 0
+    pending: list[bytes] = []
     while piece := feed.read():
         at = 0
         while (end := piece.find(b"\n", at)) >= 0:
             part = piece[at:end]
             size += len(part)
             pending.append(part)
-            yield Line(offset, b"".join(pending) if size <= limit else None, size)
+            yield Line(offset, b"".join(pending) if size <= limit else None, size, before=before)
             offset += size + 1
-            size, pending = 0, []
+            size, pending, before = 0, [], 0
             at = end + 1
-            if not blank and piece[at : at + 1] in _SPACE and (passed := _BLANK.match(piece, at)):
-                offset += passed.end() - at
-                at = passed.end()
+            if passes is not None and (behind := passes(piece, at)) > at:
+                before = piece.count(b"\n", at, behind)
+                offset += behind - at
+                at = behind
         rest = piece[at:]
         size += len(rest)
         pending = [*pending, rest] if size <= limit else []
     if size:
-        yield Line(offset, b"".join(pending) if size <= limit else None, size, torn=feed.damage is not None)
+        yield Line(offset, b"".join(pending) if size <= limit else None, size, feed.damage is not None, before)
 
 
 def values(file: BinaryIO, packing: str, limit: int) -> Iterator[Line | Damage]:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from pipeline.readers.batches import BatchBuilder
 from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, ReadOptions, Split
-from pipeline.readers.lines import Damage, Line, lines
+from pipeline.readers.lines import Damage, Line, lines, past_blank
 from pipeline.readers.packed import first_bytes
 from pipeline.readers.plain import text_encoding, text_of
 from pipeline.readers.stopping import until_stop
@@ -118,7 +118,7 @@ class TextsReader:
         start, end, limit = self.split.start, self.split.end, self.options.max_record_bytes
         if self.split.file.documents == "paragraph":
             return paragraphs(file, self.packing, start, end, limit)
-        return lines(file, self.packing, start, end, limit, blank=False)
+        return lines(file, self.packing, start, end, limit, passes=past_blank)
 
     def _answer(self, found: Line | Damage | Fault, encoding: str) -> Fault | dict[str, Any] | None:
         """Return a document, a fault, or None for a line that is blank or belongs to damage behind it."""

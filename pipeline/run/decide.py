@@ -24,7 +24,7 @@ from pipeline.executors.contract import Result
 from pipeline.prints import prints_aside
 from pipeline.run.tasks import FOLDER, RunTasks
 from pipeline.stage import MapStage
-from pipeline.storage import Folder
+from pipeline.storage import Folder, synced_together
 
 SCRATCH = "scratch"
 """Folder below a decision's for what its tasks hand each other; removed once it is decided."""
@@ -100,16 +100,16 @@ def _make(
     run: Callable[..., Iterator[Result]],
 ) -> None:
     tasks, cpu = RunTasks(work, run), time.process_time()
-    with prints_aside():
+    with prints_aside(), synced_together():
         try:
             decision = stage.decide(observations, corpus, tasks, work)
         except (SystemExit, GeneratorExit) as error:  # nothing that a stage raises ends the program without a word
             raise RuntimeError(f"stage {label} raised {type(error).__name__} while deciding") from error
+        for below in (FOLDER, SCRATCH):
+            work.remove_tree(below)
     if type(decision) is not (stage.decides or type(None)):
         wanted = "None" if stage.decides is None else f"a {stage.decides.__name__}"
         raise TypeError(f"{label} says it decides {wanted} but decided {decision!r}")
-    for below in (FOLDER, SCRATCH):
-        work.remove_tree(below)
     names = [name for name in work.names() if name not in (FILE, COST)]
     record = _Record(
         stage=stage.name,

@@ -18,6 +18,7 @@ from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
 from pipeline.executors.contract import Executor, Load, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
+from pipeline.prints import prints_to
 from pipeline.run.accounts import PassReport, nothing_left, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
@@ -84,8 +85,9 @@ def execute(
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
-        with noted(out, state), contextlib.ExitStack() as stack:
-            board = stack.enter_context(_told(progress or Silent(), out))
+        watching = progress or Silent()
+        with noted(out, state), prints_to(watching.said), contextlib.ExitStack() as stack:
+            board = stack.enter_context(_told(watching, out))
             sharing = stack.enter_context(Sharing(plan, out)) if share else None
             run = _Run(plan, out, workers, board, state, retry_failed, beside or {}, executor or run_local, sharing)
             if executor is None:

@@ -26,8 +26,8 @@ T = TypeVar("T")
 EDITION = 2
 """Raised when what a run folder looks like changes, so that an old one is not taken for new."""
 MANIFEST, UNFINISHED, EARLIER = "manifest.json", "unfinished.json", "earlier"
-OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json", "tryout.json", "run.log"}
-"""Files that a run stopped in its first moments may leave."""
+OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json", "tryout.json", "run.log", "status.json", "tasks.log"}
+"""Files that a run which has not finished may leave beside its passes."""
 PUBLISHED_FOLDERS = ("data", "signals", "tokenizer", "token_counts", "token_report", "tokens")
 _PASS = re.compile(r"\d\d+-[A-Za-z0-9_.-]+-[0-9a-f]{16}")
 
@@ -146,6 +146,10 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
         path = out.path(name)
         if path is not None and path.is_symlink():
             raise UserError(f"{path} is a link to another folder, which a run would change; remove the link")
+    for name in (MANIFEST, *sorted(OURS_BEFORE_ANYTHING)):
+        path = out.path(name)
+        if path is not None and path.is_dir():
+            raise StorageError(f"{path} is a folder where a file belongs; remove it and run again")
     file = str(recipe.file or "")
     manifest, before = read_manifest(out), read_unfinished(out)
     for owner in (manifest, before):
@@ -163,13 +167,18 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
             )
     if manifest is None and before is None:
         others = [n for n in out.names() if n not in OURS_BEFORE_ANYTHING]
-        if others and not _lost_manifest(out, others, recipe.name):
+        if others and not (_lost_state(others) or _lost_manifest(out, others, recipe.name)):
             raise RecipeError(
                 "--out", f"{out.url} is not empty ({others[0]}) and holds no run (no {MANIFEST}); choose another folder"
             )
     made = sorted({*(manifest.made if manifest else ()), *(before.made if before else ())})
     latest = before or manifest
     return Unfinished(EDITION, recipe.name, file, "running", made=made, executions=latest.executions if latest else [])
+
+
+def _lost_state(names: list[str]) -> bool:
+    """Return whether nothing but passes are there, as a first run leaves them: somebody has deleted its state."""
+    return all(_PASS.fullmatch(name.partition("/")[0]) for name in names)
 
 
 def _lost_manifest(out: Folder, names: list[str], name: str) -> bool:

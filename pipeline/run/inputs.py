@@ -7,6 +7,7 @@ bytes are never missed. Of a file in an object store, the store's own mark of it
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import time
@@ -16,9 +17,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pipeline.errors import StorageError
 from pipeline.readers import InputFile, Split
 from pipeline.stage import digest_of
-from pipeline.storage import Folder, digest_file, head_input
+from pipeline.storage import Folder, digest_file, head_input, unsynced
 from pipeline.worker.read import changed_at
 from pipeline.worker.task import State
 
@@ -69,8 +71,12 @@ class InputMarks:
 
     @classmethod
     def load(cls, out: Folder) -> InputMarks:
-        """Return what the run folder remembers."""
-        return cls(out, out.get_json(FILE) if out.exists(FILE) else {})
+        """Return what the run folder remembers; what no run has written counts for nothing."""
+        known: Any = {}
+        with contextlib.suppress(StorageError):  # torn by a power cut: they are found again by reading the inputs
+            known = out.get_json(FILE) if out.exists(FILE) else {}
+        marks = known.items() if isinstance(known, dict) else ()
+        return cls(out, {name: mark for name, mark in marks if _is_mark(mark)})
 
     def is_known(self, file: InputFile) -> bool:
         """Return whether the content of `file` is known without reading it."""
@@ -100,7 +106,8 @@ class InputMarks:
     def save(self, *, every: float = 0.0) -> None:
         """Write what is known now, so that the next run need not read it again; at most once in `every` seconds."""
         if self.changed and time.monotonic() - self.saved >= every:
-            self.out.put_json(FILE, dict(sorted(self.known.copy().items())))
+            with unsynced():
+                self.out.put_json(FILE, dict(sorted(self.known.copy().items())))
             self.changed, self.saved = False, time.monotonic()
 
 
@@ -155,3 +162,8 @@ def _identity(split: Split, mark: str) -> list[Any]:
     end = [split.end] if split.until is None else [split.end, split.until]
     cut = [] if file.documents == "file" else [file.documents]
     return [file.name, file.source, columns, *cut, split.format, split.start, *end, mark]
+
+
+def _is_mark(value: Any) -> bool:
+    """Return whether `value` is size, time of change and digest of a file."""
+    return isinstance(value, list) and [type(part) for part in value] == [int, int, str]

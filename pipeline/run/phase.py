@@ -18,6 +18,7 @@ from pipeline.run.passes import Pass
 from pipeline.run.plan import RunPlan
 from pipeline.run.progress import Progress
 from pipeline.run.standing import Standing
+from pipeline.storage import unsynced
 from pipeline.tally import ENOUGH, Tally, too_many
 from pipeline.worker.shard import Made, part_name, run_shard_task
 from pipeline.worker.task import Observer, PassWork, ShardTask, Stand, revise
@@ -116,7 +117,8 @@ class Phase:
             return seconds
         before = place.get_number("seconds.json")
         if seconds:
-            place.put_json("seconds.json", round(before + seconds, 3))
+            with unsynced():
+                place.put_json("seconds.json", round(before + seconds, 3))
         return round(before + seconds, 3)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from pipeline.prints import to_standard_error
 from pipeline.tally import Tally
 
 
@@ -29,6 +30,9 @@ class Progress(Protocol):
     def note(self, text: str) -> None:
         """Something the user should know."""
 
+    def said(self, line: str) -> None:
+        """A line that a stage or a library has printed; called from other threads."""
+
 
 class Silent:
     """Progress that nobody watches."""
@@ -40,3 +44,6 @@ class Silent:
     def look(self, documents: int, places: Sequence[str] = ()) -> None: ...
     def end(self, name: str, seconds: float) -> None: ...
     def note(self, text: str) -> None: ...
+    def said(self, line: str) -> None:
+        """Show it where it would have been without a run."""
+        to_standard_error(line)

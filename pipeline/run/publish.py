@@ -28,7 +28,7 @@ from pipeline.run.progress import Progress
 from pipeline.run.signals import signal_files
 from pipeline.run.standing import Looked, Standing
 from pipeline.stage import digest_of, installed_version
-from pipeline.storage import Folder
+from pipeline.storage import Folder, synced_together
 from pipeline.worker.gather import Form, GatherTask, gather
 from pipeline.worker.gather_signals import gather_signals
 
@@ -139,14 +139,15 @@ def publish(
                 out.put_json(MANIFEST, asdict(replace(before, made=manifest.made)))
             finished.summary, finished.unchanged = stored, True
             return finished
-    _gather_corpus(finished, publication, run, progress, beside)
-    _gather_signals(finished, publication, run, state.passes)
-    publication.put("recipe.toml", tomli_w.dumps(dict(plan.recipe.resolved)).encode())
-    for execution in manifest.executions[-1:]:
-        execution.tell(DONE)
-    if finish is not None:
-        finish(finished, publication)
-    publication.put_json("summary.json", finished.summary.as_dict())
+    with synced_together():
+        _gather_corpus(finished, publication, run, progress, beside)
+        _gather_signals(finished, publication, run, state.passes)
+        publication.put("recipe.toml", tomli_w.dumps(dict(plan.recipe.resolved)).encode())
+        for execution in manifest.executions[-1:]:
+            execution.tell(DONE)
+        if finish is not None:
+            finish(finished, publication)
+        publication.put_json("summary.json", finished.summary.as_dict())
     manifest.files = dict(sorted(publication.files.items()))
     out.put_json(f"{NEXT}/{MANIFEST}", asdict(manifest))
     roll_forward(out)
@@ -160,12 +161,13 @@ def roll_forward(out: Folder) -> None:
     if manifest is None:
         return
     before = read_manifest(out)
-    for name in before.files if before else ():
-        if name not in manifest.files:
-            out.delete(name)
-    for name in manifest.files:
-        if out.exists(f"{NEXT}/{name}"):
-            out.move(f"{NEXT}/{name}", name)
+    with synced_together():
+        for name in before.files if before else ():
+            if name not in manifest.files:
+                out.delete(name)
+        for name in manifest.files:
+            if out.exists(f"{NEXT}/{name}"):
+                out.move(f"{NEXT}/{name}", name)
     out.move(f"{NEXT}/{MANIFEST}", MANIFEST)
     out.remove_tree(NEXT)
 

@@ -19,7 +19,7 @@ from pipeline.errors import StorageError
 from pipeline.executors.contract import Result, Spot
 from pipeline.run.folder import typed_file
 from pipeline.run.progress import Progress
-from pipeline.storage import Folder
+from pipeline.storage import Folder, unsynced
 from pipeline.worker.task import IN_PIECE
 
 FILE, LOG = "status.json", "tasks.log"
@@ -143,6 +143,10 @@ class StatusBoard:
         """Something the user should know."""
         self._progress.note(text)
 
+    def said(self, line: str) -> None:
+        """A stage or a library has printed something."""
+        self._progress.said(line)
+
     # tasks
 
     def spots(self, spots: Mapping[Any, int]) -> None:
@@ -196,14 +200,16 @@ class StatusBoard:
             Working(str(key), getattr(spot, "place", ""), getattr(spot, "since", 0.0), _document(spot))
             for key, spot in oldest[:SHOWN]
         ]
-        self._out.put_json(FILE, asdict(status))
+        with unsynced():
+            self._out.put_json(FILE, asdict(status))
         self._written = now
         if now - self._logged > 10 * self._every:
             self._log()
 
     def _log(self) -> None:
         if self._new_lines:
-            self._out.put(LOG, "".join(f"{line}\n" for line in self._lines).encode())
+            with unsynced():
+                self._out.put(LOG, "".join(f"{line}\n" for line in self._lines).encode())
             self._new_lines, self._logged = False, time.time()
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.executors.contract import Result
 from pipeline.stage import digest_of
-from pipeline.storage import Folder
+from pipeline.storage import Folder, synced_together
 
 FOLDER = "tasks"
 
@@ -76,7 +76,8 @@ def _plain(value: Any) -> Any:
 def do_and_keep(function: Callable[[Any], Any], folder: Folder, keyed: tuple[str, Any]) -> None:
     """Call `function` in a worker and keep its value as a file."""
     key, item = keyed
-    value = function(item)
+    with synced_together():
+        value = function(item)
     if isinstance(value, pa.Table):
         folder.put_table(f"{key}.parquet", value)
     else:

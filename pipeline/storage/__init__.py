@@ -6,7 +6,7 @@ store publishes an upload when it is complete (`objects.py`).
 
 from pipeline.storage.folder import Folder, Missing, digest_file, head_input, open_input
 from pipeline.storage.leases import Held, Lease, lease
-from pipeline.storage.local import Head
+from pipeline.storage.local import Head, synced_together, unsynced
 from pipeline.storage.remote import below, expand, local_copy, reach
 from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 from pipeline.storage.temporary import temporary_folder
@@ -29,6 +29,8 @@ __all__ = [
     "open_input",
     "reach",
     "shard_writer",
+    "synced_together",
     "temporary_folder",
+    "unsynced",
     "write_bounded",
 ]

@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -21,6 +22,44 @@ FSYNC = os.environ.get("TOKENMILL_FSYNC", "1") != "0"
 """Wait until data is on the disk before a name stands for it; ``TOKENMILL_FSYNC=0`` leaves that to the system."""
 
 UNFINISHED = re.compile(r"#\d+$")
+
+
+class _Writes(threading.local):
+    """Files and folders of this thread that are still to be synced; None where each is at once."""
+
+    waiting: list[pathlib.Path] | None = None
+
+
+_writes = _Writes()
+
+
+@contextlib.contextmanager
+def synced_together() -> Iterator[None]:
+    """Sync what is written in the block at its end, each file and each folder once: a file system writes its journal for
+    the first, and the others are in it. Until then a name may stand for data that a power cut would take away, so what
+    makes these files count is written behind the block."""
+    if _writes.waiting is not None:
+        yield
+        return
+    waiting: list[pathlib.Path] = []
+    _writes.waiting = waiting
+    try:
+        yield
+    finally:
+        _writes.waiting = None
+    files = [path for path in dict.fromkeys(waiting) if path.is_file()]
+    for path in [*files, *(path for path in dict.fromkeys(waiting) if path.is_dir())]:
+        _sync(path)
+
+
+@contextlib.contextmanager
+def unsynced() -> Iterator[None]:
+    """Leave to the system when what is written in the block comes to the disk: nothing is lost with it but time."""
+    before, _writes.waiting = _writes.waiting, []
+    try:
+        yield
+    finally:
+        _writes.waiting = before
 
 
 @dataclass(frozen=True)
@@ -54,12 +93,14 @@ class LocalFiles:
             try:
                 yield file
                 file.flush()
-                if FSYNC:
+                if FSYNC and _writes.waiting is None:
                     os.fsync(file.fileno())
                 (_appear if create else os.replace)(staged, path)
             except BaseException:
                 staged.unlink(missing_ok=True)
                 raise
+        if FSYNC and _writes.waiting is not None:
+            _writes.waiting.append(path)
         _sync_folder(path.parent)
 
     def put(self, name: str, data: bytes, *, create: bool = False) -> None:
@@ -91,7 +132,7 @@ class LocalFiles:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.root / folder) as entries:
                 for entry in entries:
                     name = f"{folder}/{entry.name}" if folder else entry.name
-                    if entry.is_dir():
+                    if _is_folder(entry):
                         folders.append(name)
                     else:
                         yield name
@@ -99,7 +140,7 @@ class LocalFiles:
     def children(self, prefix: str) -> Iterator[str]:
         """Yield the names of the folders directly below `prefix`."""
         with contextlib.suppress(FileNotFoundError), os.scandir(self.root / prefix) as entries:
-            yield from (entry.name for entry in entries if entry.is_dir())
+            yield from (entry.name for entry in entries if _is_folder(entry))
 
     def delete(self, name: str) -> None:
         """Delete file `name` if it is there."""
@@ -151,6 +192,14 @@ class LocalFiles:
         """Delete the unfinished files of writers that are dead, and return their names."""
         unfinished = [name for name in self.names("") if UNFINISHED.search(name)]
         return [name for name in unfinished if _removed_if_dead(self.root / name)]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether `entry` is a folder, or a link to one; a link that leads nowhere is a file."""
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _appear(staged: pathlib.Path, path: pathlib.Path) -> None:
@@ -224,9 +273,15 @@ def _make(folder: pathlib.Path) -> None:
 
 
 def _sync_folder(folder: pathlib.Path) -> None:
-    if FSYNC:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    if FSYNC and _writes.waiting is not None:
+        _writes.waiting.append(folder)
+    elif FSYNC:
+        _sync(folder)
+
+
+def _sync(path: pathlib.Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

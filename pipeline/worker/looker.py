@@ -58,7 +58,7 @@ class Looker:
         return len(self._failed)
 
     def put(self, name: str, of: str) -> Look:
-        """Write what was seen of shard `name`, whose outcome is `of`, and behind it the record that says so."""
+        """Write what was seen of shard `name`, whose outcome is `of`, and return the record that says so."""
         cpu = time.process_time()
         stage, label = self.observer.stage, self.observer.label
         if not self._tables:
@@ -71,6 +71,8 @@ class Looker:
                 raise
             raise RuntimeError(f"{label} cannot put together what it saw of {self._task.place}: {error}") from error
         self.observer.folder.put(f"{name}.parquet", data)
-        look = Look(of, sha_of(data), self._rows, self._failed, self.cpu + time.process_time() - cpu)
+        return Look(of, sha_of(data), self._rows, self._failed, self.cpu + time.process_time() - cpu)
+
+    def record(self, name: str, look: Look) -> None:
+        """Write the record of what was seen of shard `name`; what it speaks of is on the disk by now."""
         self.observer.folder.put_json(f"seen/{name}.json", dataclasses.asdict(look))
-        return look

@@ -40,7 +40,7 @@ def read_task(task: ShardTask) -> Iterator[Item]:
     passed = task.first == 0
     with _at_hand(task) as task:
         items = _pieces(task, killers)
-        for item in looked_ahead(items, killers, Care(task.work.memory_bytes)) if task.ahead else items:
+        for item in looked_ahead(items, killers, Care(task.work.memory_bytes)) if _may_look_ahead(task) else items:
             if passed:
                 yield item
             elif isinstance(item, Mark) and item.number >= task.first:
@@ -69,12 +69,18 @@ def _pieces(task: ShardTask, killers: Killers) -> Iterator[Item]:
         unchanged(piece, task.changed[number] if task.changed else None)
 
 
+def _may_look_ahead(task: ShardTask) -> bool:
+    """Return whether a fork reads ahead; not in an archive, whose members it would unpack over those of the worker."""
+    assert task.split is not None
+    return task.ahead and not any(piece.format.startswith("tar") for piece in task.split.pieces)
+
+
 @contextlib.contextmanager
 def _at_hand(task: ShardTask) -> Iterator[ShardTask]:
     """Yield `task` with its input where forks can read it: a connection to an object store is of one process, a copy of
     the file is everybody's."""
     assert task.split is not None
-    if not task.ahead or not any("://" in piece.file.path for piece in task.split.pieces):
+    if not _may_look_ahead(task) or not any("://" in piece.file.path for piece in task.split.pieces):
         yield task
         return
     with temporary_folder() as folder:

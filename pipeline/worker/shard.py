@@ -24,7 +24,16 @@ from pipeline.guard import NOTHING, guard
 from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
 from pipeline.stage import Removal, digest_of
-from pipeline.storage import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
+from pipeline.storage import (
+    ROW_GROUP_BYTES,
+    Folder,
+    encode_numbers,
+    encode_table,
+    shard_writer,
+    synced_together,
+    unsynced,
+    write_bounded,
+)
 from pipeline.tally import ENOUGH, READ, StageTally, Tally, count_reason, too_many
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.loading import load_once
@@ -269,21 +278,15 @@ class ShardMaker:
         before = self.task.stand
         if self.work.target is None:
             assert before is not None
-            return Made(self.name, None, self._looks(before.outcome))
+            with synced_together():
+                looks = self._looks(before.outcome)
+            with unsynced():
+                self._record(looks)
+            return Made(self.name, None, looks)
         data, outcome = self._content()
-        looks = self._looks(outcome)
-        written = 0
-        if data:
-            self.work.target.put(f"{self.name}.parquet" if self.work.writes else f"rows/{self.name}.parquet", data)
-            written += len(data)
-        if self.ledger.rows:
-            lines = encode_table(self.ledger.table())
-            self.work.target.put(f"ledger/{self.name}.parquet", lines)
-            written += len(lines)
-        if self._signals.measures:
-            lines = encode_numbers(self._signals.table())
-            self.work.target.put(f"signals/{self.name}.parquet", lines)
-            written += len(lines)
+        with synced_together():
+            looks = self._looks(outcome)
+            written = self._put(self.work.target, data)
         self.tally.cpu_seconds = time.process_time() - self._cpu - sum(looker.cpu for looker in self.lookers)
         self.tally.seconds = time.perf_counter() - self._started
         self.tally.check(f"{self.task.place} ({self.name})")
@@ -301,8 +304,26 @@ class ShardMaker:
             last=self.last,
             bytes_written=written,
         )
-        self.work.target.put_json(f"tally/{self.name}.json", dataclasses.asdict(commit))
+        with unsynced():  # all that they speak of is on the disk by now; a torn one counts as none
+            self._record(looks)
+            self.work.target.put_json(f"tally/{self.name}.json", dataclasses.asdict(commit))
         return Made(self.name, commit, looks)
+
+    def _put(self, target: Folder, data: bytes) -> int:
+        """Write the shard's file, whose bytes are `data`, its ledger and its signals, and return the bytes of them all."""
+        files = {f"{self.name}.parquet" if self.work.writes else f"rows/{self.name}.parquet": data}
+        if self.ledger.rows:
+            files[f"ledger/{self.name}.parquet"] = encode_table(self.ledger.table())
+        if self._signals.measures:
+            files[f"signals/{self.name}.parquet"] = encode_numbers(self._signals.table())
+        for name, content in files.items():
+            if content:
+                target.put(name, content)
+        return sum(map(len, files.values()))
+
+    def _record(self, looks: dict[str, Look]) -> None:
+        for looker in self.lookers:
+            looker.record(self.name, looks[looker.observer.label])
 
     def _looks(self, outcome: str) -> dict[str, Look]:
         return {looker.observer.label: looker.put(self.name, outcome) for looker in self.lookers}

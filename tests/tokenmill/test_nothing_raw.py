@@ -92,6 +92,10 @@ def test_the_page_shows_marks_in_place_of_what_cannot_be_seen(shown):
     assert "\\x1b[31mred" in page
 
 
+def test_the_page_tells_nothing_of_where_the_run_was_made(shown):
+    assert str(shown[0]) not in (shown[0] / "out/report.html").read_text("utf-8")
+
+
 def test_inspect_gives_programs_what_was_there(shown):
     rows = [json.loads(line) for line in shown[1]["inspect out --json"][1].splitlines() if line.startswith("{")]
     assert any(EVIL in (row["source"] or "") for row in rows)
@@ -107,7 +111,8 @@ def test_a_ledger_of_no_characters_holds_nothing_of_any_text_and_what_stages_pri
     body = "".join(json.dumps(line) + "\n" for line in lines) + '{"text": "' + secret + "\n"
     (tmp_path / "in.jsonl").write_text(body)
     (tmp_path / "rule.py").write_text(
-        "import os\nprint('imported')\ndef rule(document):\n    print('judged')\n    os.write(1, b'written')\n"
+        "import os\nprint('imported')\ndef rule(document):\n    print('judged \\x1b[31m')\n    os.write(1, b'written\\n')\n"
+        "    os.write(2, b'\\x1b]0;title\\x07complained \\xe2\\x80\\xae\\n')\n"
         "    if document.get('id') == 'b': raise ValueError(document.text)\n"
     )
     (tmp_path / "recipe.toml").write_text(
@@ -117,7 +122,12 @@ def test_a_ledger_of_no_characters_holds_nothing_of_any_text_and_what_stages_pri
     command = [sys.executable, "-m", "tokenmill", "run", "recipe.toml", "--out", "out", "--json"]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
     assert json.loads(done.stdout)["balanced"], "what a stage prints is no result"
-    assert all(said in done.stderr for said in (b"imported", b"judged", b"written"))
+    log = (tmp_path / "out/run.log").read_text("utf-8")
+    assert b"imported" in done.stderr
+    assert b"judged" not in done.stderr
+    assert re.search(rb"printed \d+ lines, which are in the log", done.stderr)
+    for said in ("judged \\x1b[31m", "written", "\\x1b]0;title\\x07complained \\u202e"):
+        assert f"printed: {said}\n" in log
     files = sorted(pathlib.Path(tmp_path / "out").glob("*/ledger/*.parquet"))
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
     assert {row["kind"] for row in rows} >= {"failed", "document"}

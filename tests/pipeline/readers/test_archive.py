@@ -240,5 +240,5 @@ def test_a_member_that_killed_a_worker_is_passed_over_and_reading_ends_where_tha
     (tmp_path / "a.tar").write_bytes(tar({f"{n}.txt": b"text %d" % n for n in range(4)}))
     found = read(tmp_path / "a.tar", skip={1: ("killed", "by a test")})
     assert (texts(found), [f.rule for f in found.faults]) == (["text 0", "text 2", "text 3"], ["killed"])
-    found = read(tmp_path / "a.tar", skip={1: ("killed", "by a test")}, stops=(1,))
+    found = read(tmp_path / "a.tar", skip={1: ("killed", "by a test")}, stops={1})
     assert (texts(found), [f.rule for f in found.faults]) == (["text 0"], ["killed"])

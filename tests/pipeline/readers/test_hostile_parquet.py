@@ -188,3 +188,20 @@ def test_a_footer_says_what_reading_it_here_would(tmp_path):
     assert isinstance(footer, Footer)
     assert len(footer.groups) == 3
     assert isinstance(read_footer(InputFile(str(tmp_path / "none"), "none")), InputError)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "arrows"])
+def test_what_an_arrow_file_says_of_itself_is_read_by_a_child_too(tmp_path, monkeypatch, kind):
+    def here(*_):
+        raise AssertionError("opened in the process that drives the run")
+
+    table = pa.table({"text": ["a"], "n": [1]})
+    with (pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream)(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    monkeypatch.setattr("pipeline.readers.footers.open_arrow", here)
+    file = InputFile(str(tmp_path / "a.arrow"), "a.arrow")
+    assert carried_fields(file).names == ["n"]
+    assert plan_splits(file, 1000)[0].format == kind
+    (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes()[:40])
+    with pytest.raises(InputError, match="no readable Arrow file"):
+        carried_fields(file)

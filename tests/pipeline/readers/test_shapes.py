@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.readers import InputFile, detect_format, plan_splits, provides
+from pipeline.readers import InputFile, delimited, detect_format, plan_splits, provides
 from pipeline.readers.lines import Line, values
 from tests.pipeline.readers.made import read, write_jsonl
 
@@ -258,6 +258,30 @@ def test_a_row_with_more_cells_than_columns_is_a_fault_and_one_with_fewer_has_no
     found = read(tmp_path / "a.csv")
     assert [(row["text"], row["id"]) for row in found.rows] == [("b", "a.csv#20"), ("c", "3")]
     assert [(f.rule, f.detail) for f in found.faults] == [("bad_row", "line 2: 3 cells under 2 columns")]
+
+
+def test_a_mark_that_is_never_closed_holds_no_more_lines_than_memory_does(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_bytes(b'id,text\n1,"open\n' + b"2,b\n" * 5000)
+    held = []
+    mended = delimited.Rows._mended
+    monkeypatch.setattr(delimited.Rows, "_mended", lambda self, why: held.append(len(self._row)) or mended(self, why))
+    found = read(tmp_path / "a.csv", limit=100_000)
+    assert (len(found.rows), [fault.rule for fault in found.faults]) == (5000, ["bad_row"])
+    assert min(held) < 1000  # the head of the file is held whole
+
+
+def test_names_of_columns_are_made_unique_however_many_there_are():
+    assert delimited._names(["m", "m", "m_2", "", "m"]) == ["m", "m_2", "m_2_2", "column 4", "m_3"]
+    assert len(set(delimited._names(["m"] * 100_000 + ["x"]))) == 100_001
+
+
+def test_blank_lines_of_csv_are_no_rows_but_stay_in_cells_and_in_the_count_of_lines(tmp_path):
+    blank = b"\n\r\n" * 40_000  # more than are read at a time
+    (tmp_path / "a.csv").write_bytes(b"id,text\n" + blank + b'1,"a\n\n\nb"\n' + blank + b"2,c,too much\n\n3, \n")
+    found = read(tmp_path / "a.csv")
+    assert [row["text"] for row in found.rows] == ["a\n\n\nb", " "]
+    assert [fault.detail for fault in found.faults] == ["line 160006: 3 cells under 2 columns"]
+    assert (tmp_path / "a.csv").read_bytes()[found.faults[0].offset :].startswith(b"2,c")
 
 
 def test_tsv_has_no_quoting_unless_its_rows_only_fit_with_it(tmp_path):

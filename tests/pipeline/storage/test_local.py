@@ -1,6 +1,7 @@
 """Folders on this machine: what is left when a writer ends in the middle."""
 
 import os
+import pathlib
 import stat
 import subprocess
 import sys
@@ -170,3 +171,41 @@ def test_a_name_too_long_for_the_file_system_is_said(folder):
         folder.put("x" * 300, b"")
     with pytest.raises(StorageError, match="File name too long"):
         folder.exists("x" * 300)
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """The names of files and folders, in the order in which they are synced."""
+    happened = []
+    real = os.fsync
+
+    def told(descriptor):
+        happened.append(pathlib.Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        real(descriptor)
+
+    monkeypatch.setattr(local, "FSYNC", True)
+    monkeypatch.setattr(local.os, "fsync", told)
+    return happened
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/fd").is_dir(), reason="names of open files are asked of Linux")
+def test_what_is_written_together_is_synced_together_each_file_and_folder_once(folder, synced):
+    (folder / "one").put("before", b"x")
+    synced.clear()
+    with local.synced_together():
+        for name in ("a", "b", "b"):
+            (folder / "one").put(name, b"data")
+        (folder / "one").put("scratch", b"x")
+        (folder / "one").delete("scratch")
+        assert synced == []
+    assert synced == ["a", "b", "one"]
+    folder.put("one/after", b"x")
+    assert synced[3:] == ["after#0", "one"]
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/fd").is_dir(), reason="names of open files are asked of Linux")
+def test_what_is_nice_to_know_is_left_to_the_system(folder, synced):
+    with local.unsynced():
+        folder.put("status.json", b"{}")
+    assert synced == []
+    assert folder.get("status.json") == b"{}"
