@@ -124,7 +124,8 @@ class Mix(CorpusStage):
         for source, number in self.epochs.items():
             if not 1 <= number < float("inf"):
                 raise StageFault(
-                    "epochs", f"{source!r} must be at least 1; got {number}; less of a source is a smaller weight or fraction"
+                    "epochs",
+                    f"{source!r} must be at least 1; got {number}; less of a source is a smaller weight or fraction",
                 )
         if self.target_bytes < 0:
             raise StageFault("target_bytes", f"must not be negative; got {self.target_bytes}")

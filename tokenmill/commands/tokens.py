@@ -32,7 +32,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--dtype", default="", help="uint16 or int32 (uint16 below 65,500 tokens)")
     parser.add_argument("--by", default="", metavar="source", help="parts of one source each, to be blended (together)")
     parser.add_argument(
-        "--epochs", default="", metavar="SOURCE=N,…", help="how often training reads each source (as the run's mix says, or 1)"
+        "--epochs",
+        default="",
+        metavar="SOURCE=N,…",
+        help="how often training reads each source (as the run's mix says, or 1)",
     )
     parser.add_argument("--text-column", default="text", help="column or key of the text (text)")
     parser.add_argument("--workers", type=int, help="processes (all cores)")

@@ -84,7 +84,11 @@ def test_bytes_by_source_do_not_depend_on_workers_or_on_how_much_is_held_at_once
     monkeypatch.setattr(encode, "RUN_TOKENS", 500)
     made(place, tmp_path / "small", **options)
     files = [
-        {str(p.relative_to(tmp_path / name)): p.read_bytes() for p in (tmp_path / name).rglob("*.*") if "part-" in p.name}
+        {
+            str(p.relative_to(tmp_path / name)): p.read_bytes()
+            for p in (tmp_path / name).rglob("*.*")
+            if "part-" in p.name
+        }
         for name in ("one", "two", "small")
     ]
     assert len([name for name in files[0] if name.startswith("held_out/")]) >= 4
