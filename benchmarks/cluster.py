@@ -1,7 +1,7 @@
 """What a run costs an object store and a cluster: requests a shard, tasks a second, memory of the driver.
 
     python benchmarks/cluster.py requests              requests per shard and pass, and per shard and decision
-    python benchmarks/cluster.py tasks HOST:PORT [N]   tasks a second on a Ray cluster that is there, empty ones
+    python benchmarks/cluster.py tasks HOST:PORT [N [ROUNDS]]   tasks a second on a Ray cluster that is there, empty ones
     python benchmarks/cluster.py storage RECIPE        the same recipe into a folder and into a bucket, CPU and wall time
 
 Requests are counted by a proxy before a real S3 server, at two sizes: what one more shard costs is the slope.
@@ -102,15 +102,15 @@ def nothing(number: int) -> int:
     return number
 
 
-def tasks(address: str, number: int = 1000) -> None:
-    """Print tasks a second of five rounds of empty tasks, and the memory of this process."""
+def tasks(address: str, number: int = 1000, rounds: int = 5) -> None:
+    """Print tasks a second of rounds of empty tasks, and the memory of this process."""
     with tempfile.TemporaryDirectory() as name, attached(address) as on_cluster:
         out = Folder(name)
         out.put("sign", b"")
         executor = on_cluster(Needs(out, "sign"))
         list(executor(nothing, [(n, n) for n in range(50)], workers=0))
         speeds = []
-        for _ in range(5):
+        for _ in range(rounds):
             started = time.perf_counter()
             assert sum(result.value for result in executor(nothing, ((n, n) for n in range(number)), workers=0)) > 0
             speeds.append(number / (time.perf_counter() - started))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import pathlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from pipeline.documents import Batch
 from pipeline.errors import InputError, UserError
+from pipeline.paths import PathFault, find_files
 from pipeline.readers import (
     Fault,
     InputFile,
@@ -56,20 +56,21 @@ class Piece:
                 yield 1
 
 
-def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") -> list[Piece]:
+def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text", documents: str = "file") -> list[Piece]:
     """Return the pieces of all files that `paths` (files, folders, globs, URLs) name, in order, each once.
 
+    Args:
+        documents: of text files: what in them is a document, ``file``, ``line`` or ``paragraph``.
     Raises:
         UserError: a path matches nothing, or a file holds no text.
     """
     files = list(dict.fromkeys(file for path in paths for file in files_named(str(path))))
     if not files:
         raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
-    columns = () if text_column == "text" else (("text", text_column),)
     pieces: list[Piece] = []
     for path in files:
-        file = InputFile(path, pathlib.PurePath(path).name, None, columns)
-        if path.endswith(".txt"):
+        file = file_at(path, text_column, documents)
+        if path.endswith(".txt") and documents == "file":
             pieces.append(Piece(Split(file, _TEXT, 0, 0)))
             continue
         if "text" not in provides(file):
@@ -79,22 +80,20 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     return pieces
 
 
-def files_named(path: str) -> list[str]:
-    """Return the files that `path` (a file, a folder or a glob, here or in an object store) names, as absolute paths.
+def file_at(path: str, text_column: str = "text", documents: str = "file") -> InputFile:
+    """Return the file at `path` as a command was told of it."""
+    columns = () if text_column == "text" else (("text", text_column),)
+    return InputFile(path, pathlib.PurePath(path).name, None, columns, documents, "--text-column")
 
-    Raises UserError for none."""
+
+def files_named(path: str) -> list[str]:
+    """Return the files that `path` (a file, a folder, a pattern or a URL) means, as absolute paths. Raises UserError for none."""
     if "://" in path:
         return _in_store(path)
-    place = pathlib.Path(path)
-    if place.is_dir():
-        found = [str(p) for p in sorted(place.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
-    elif place.is_file():  # whatever a glob would read into its name
-        found = [path]
-    else:
-        found = sorted(p for p in glob.glob(path, recursive=True) if pathlib.Path(p).is_file())
-    if not found:
-        raise UserError(f"paths: {path} matches no file; mend the path")
-    return [str(pathlib.Path(p).resolve()) for p in found]
+    try:
+        return find_files(path, pathlib.Path.cwd()).files
+    except PathFault as fault:
+        raise UserError(f"paths: {fault}") from fault
 
 
 def _in_store(url: str) -> list[str]:

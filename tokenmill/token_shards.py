@@ -12,7 +12,7 @@ from pipeline.errors import RecipeError, UserError
 from pipeline.recipe import Recipe, options_from
 from pipeline.run.folder import MANIFEST
 from pipeline.storage import Folder
-from tokenizer.training.options import DEFAULT_SPECIAL_TOKENS
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS
 
 FOLDER = "tokens"
 

@@ -48,7 +48,7 @@ LOOK_SECONDS = 0.5
 """How long, at most, until what is in work is looked at again."""
 AHEAD = 2
 """Tasks handed to Ray for each core of the cluster: one in work, one that waits for it."""
-CARRIED = re.compile(r"(AWS|GOOGLE|AZURE|TOKENMILL)_\w+")
+CARRIED = re.compile(r"(AWS|GOOGLE|AZURE|HF|TOKENMILL)_\w+")
 """Environment variables that go to the nodes: how storage is reached, and our own settings."""
 
 

@@ -15,25 +15,28 @@ from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
-from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
+from pipeline.executors.contract import Executor, Load, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
 from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
+from pipeline.run.execution import executions_with
 from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
-from pipeline.run.phase import ENOUGH, Phase
+from pipeline.run.phase import Phase
 from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
+from pipeline.run.shared import Sharing
 from pipeline.run.standing import Looked, Standing
 from pipeline.run.status import StatusBoard
 from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
-from pipeline.tally import Tally, too_many
+from pipeline.tally import ENOUGH, Tally, too_many
+from pipeline.worker.shard import run_shard_task
 from pipeline.worker.task import IN_PIECE, Applied, Observer, PassWork
 
 MOST_WORKERS = 4096
@@ -53,6 +56,7 @@ def execute(
     asked: bool = True,
     executor: Executor | None = None,
     beside: Mapping[str, str] | None = None,
+    share: bool = False,
 ) -> Finished:
     """Carry out `plan` in folder `out` from wherever it stands, and publish what it makes.
 
@@ -63,7 +67,9 @@ def execute(
         asked: the user has named the folder.
         executor: runs the tasks; child processes of this machine if not given.
         beside: see `pipeline.run.publish.publish`.
+        share: others may join, and work on shards of the run too; see `pipeline.run.join`.
     Raises:
+        Held: another run holds the folder.
         UserError: the folder belongs to another recipe or cannot be written; a stage fails on too many documents.
         AccountingError: a pass does not balance.
     """
@@ -73,15 +79,16 @@ def execute(
     with lease(out):
         roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
+        state.executions = executions_with(state.executions, workers)
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
-            if executor is None:
-                stages = plan.recipe.stages
-                executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
             board = stack.enter_context(_told(progress or Silent(), out))
-            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {})
+            sharing = stack.enter_context(Sharing(plan, out)) if share else None
+            run = _Run(plan, out, workers, board, state, retry_failed, beside or {}, executor or run_local, sharing)
+            if executor is None:
+                run.executor = stack.enter_context(kept_workers(workers, run.later))
             return run.carry_out(finish)
 
 
@@ -107,8 +114,9 @@ class _Run:
     progress: Progress
     state: Unfinished
     retry_failed: bool
-    executor: Executor
     beside: Mapping[str, str]
+    executor: Executor = run_local
+    sharing: Sharing | None = None
     looks_only: bool = False
     at: int = 1  # the pass that is being made; behind the last: publishing
     reports: list[PassReport] = field(default_factory=list)
@@ -201,6 +209,8 @@ class _Run:
         if folder:
             self.state.passes.append({"folder": folder, "texts": texts, "observed": list(observed), "decisions": []})
             self.state.made = sorted({*self.state.made, folder})
+        for execution in self.state.executions[-1:]:
+            execution.tell()
         self.out.put_json(UNFINISHED, asdict(self.state))
 
     def _below(self, folder: Folder) -> str:
@@ -373,17 +383,27 @@ class _Run:
         tally = report.tally or Tally(read=report.kept)
         failed = tally.failures + sum(look.failed[0].rows for look in looked if look.failed is not None)
         if too_many(failed, tally.read, share) or (tally.read >= ENOUGH and failed > share * tally.read):
-            raise self.too_many(step, failed, tally)
+            raise self.too_many(step, failed, tally, report.worst[1])
 
-    def too_many(self, step: Pass, failed: int, tally: Tally) -> UserError:
-        """Return the error that ends a run in which too many documents fail."""
+    def too_many(self, step: Pass, failed: int, tally: Tally, place: str) -> UserError:
+        """Return the error that ends a run in which too many documents fail.
+
+        Args:
+            place: the file or shard in which most did, empty where it is not known.
+        """
+        most = f"{tally.worst()}{place and f', most in {place}'}"
         return UserError(
-            f"{failed} of {tally.read} documents of pass {step.number} failed ({tally.worst()}): more than "
+            f"{failed} of {tally.read} documents of pass {step.number} failed ({most}): more than "
             f"limits.failed_share = {self.plan.recipe.limits.failed_share}; see `tokenmill inspect {self.out.url}`, mend "
             "the cause, then run again with --retry-failed"
         )
 
     # work
+
+    def later(self) -> tuple[list[str], list[Load]]:
+        """Return the modules and calls that the passes from the one at hand on need; of those that stand, none."""
+        stages = self.plan.stages_from(self.at)
+        return preload_of(stages), loads_of(stages)
 
     def tasks(
         self,
@@ -406,7 +426,10 @@ class _Run:
         limits = self.plan.recipe.limits
         stages = self.plan.stages_of(self.at)
         documents = revise_task is not no_revision
-        results = self.executor(
+        executor = self.executor
+        if self.sharing is not None and function is run_shard_task:
+            executor = self.sharing.round(self.plan, self.at, executor)
+        results = executor(
             function,
             tasks,
             workers=self.workers,
@@ -425,6 +448,8 @@ class _Run:
             for result in results:
                 if board is not None:
                     board.ended(result)
+                for execution in self.state.executions[-1:]:
+                    execution.cpu_seconds += result.cpu_seconds
                 if result.error is not None:
                     raise result.error
                 yield result
@@ -475,4 +500,4 @@ class Forecast:
 def forecast(plan: RunPlan, out: Folder) -> list[Forecast]:
     """Return what running `plan` in `out` would have to do. Reads inputs that may have changed; writes nothing."""
     state = Unfinished(EDITION, plan.recipe.name, "", "running")
-    return _Run(plan, out, 1, Silent(), state, False, run_local, {}, looks_only=True).forecast()
+    return _Run(plan, out, 1, Silent(), state, False, {}, looks_only=True).forecast()

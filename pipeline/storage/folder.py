@@ -51,6 +51,15 @@ class Folder:
         with self._writes(name):
             files_of(self.url).put(name, data, create=create)
 
+    def create(self, name: str, data: bytes) -> bool:
+        """Write `data`, its writer's own, as file `name` where there is none; return whether it is there now."""
+        with self._writes(name):
+            try:
+                files_of(self.url).put(name, data, create=True)
+            except FileExistsError:
+                return False
+            return True
+
     @contextlib.contextmanager
     def writing(self, name: str, *, create: bool = False) -> Iterator[BinaryIO]:
         """Yield a binary file that appears as `name` when the block ends well, whole; else nothing is left of it."""

@@ -27,6 +27,10 @@ LEASE_SECONDS = float(os.environ.get("TOKENMILL_LEASE_SECONDS", "60"))
 """After so long without a sign of life a lease in an object store is free. Clocks may differ by a quarter of it."""
 
 
+class Held(UserError):
+    """Another run holds the folder."""
+
+
 @dataclass
 class Lease:
     """A folder held; `check` before what nobody else may do."""
@@ -45,7 +49,7 @@ class Lease:
 
 @contextlib.contextmanager
 def lease(folder: Folder) -> Iterator[Lease]:
-    """Hold `folder` for the block, made where it is missing. Raises UserError where another run holds it."""
+    """Hold `folder` for the block, made where it is missing. Raises `Held` where another run holds it."""
     files = files_of(folder.url)
     with _locked(folder, files) if isinstance(files, LocalFiles) else _leased(folder, files) as held:
         yield held
@@ -62,7 +66,7 @@ def _locked(folder: Folder, files: LocalFiles) -> Iterator[Lease]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UserError(f"another run is writing to {folder.url}; wait for it, or choose another --out") from error
+            raise Held(f"another run is writing to {folder.url}; wait for it, or choose another --out") from error
         yield Lease(folder)
     finally:
         os.close(descriptor)
@@ -96,13 +100,13 @@ def _acquire(folder: Folder, files: Objects, content: dict[str, object]) -> str 
             found = files.head(LEASE)
             left = found.modified / 1e9 + 1 + LEASE_SECONDS - time.time()  # S3 tells the time in whole seconds
             if left > 0:
-                raise UserError(
+                raise Held(
                     f"another run is writing to {folder.url} ({_owner(files)}); wait for it, or choose another --out. "
                     f"If it was killed, the folder is free in {left:.0f} s"
                 ) from None
             return files.put_if(LEASE, _signed(content), {"e_tag": found.tag})
     except (Changed, FileNotFoundError) as error:
-        raise UserError(f"another run has just begun to write to {folder.url}; choose another --out") from error
+        raise Held(f"another run has just begun to write to {folder.url}; choose another --out") from error
     except OSError as error:
         raise StorageError(f"cannot write to {folder.url} ({error}); choose another --out") from error
 

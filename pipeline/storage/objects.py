@@ -4,6 +4,7 @@ the OSError that a folder on this machine would raise."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import itertools
 import os
@@ -69,7 +70,7 @@ def _as_os_error() -> Iterator[None]:
         if isinstance(error, PermissionDeniedError) or _is_final(error):
             raise Refused(said) from error
         if isinstance(error, NotFoundError):
-            raise FileNotFoundError(said) from error
+            raise FileNotFoundError(errno.ENOENT, "there is no such object") from error
         raise (Final if _FINAL.search(str(error)) else OSError)(said) from error
 
 

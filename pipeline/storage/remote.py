@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import os
@@ -14,10 +15,12 @@ import zstandard
 
 from pipeline.errors import InputError
 from pipeline.storage.folder import files_of, head_input, open_input
+from pipeline.storage.hub import Dataset
 from pipeline.storage.local import LocalFiles
 from pipeline.storage.objects import hastily
 
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https", "file")
+_BUCKETS = tuple(f"{scheme}://" for scheme in SCHEMES if scheme not in ("http", "https", "file"))
 _LIST = re.compile(r"(?:^|[._-])paths(?:\.txt)?(?:\.gz|\.zst)?$")
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -49,19 +52,20 @@ def matching(url: str) -> list[str]:
     """Return the objects that the pattern `url` matches, sorted; `url` itself where it is no pattern. ``*`` and ``?`` stay
     within a folder, ``**`` leads through any number of them."""
     scheme = url.split("://", 1)[0]
+    if scheme == "hf":
+        return _of_dataset(url)
     if scheme not in SCHEMES:
-        hint = "; name its files by their https addresses" if scheme == "hf" else ""
-        raise InputError(f"{url}: nothing is read by {scheme}://{hint or '; known: ' + ', '.join(SCHEMES)}")
+        raise InputError(f"{url}: nothing is read by {scheme}://; known: {', '.join((*SCHEMES, 'hf'))}")
     if not _MAGIC.search(url):
         return [url]
     if scheme in ("http", "https"):
         if "?" in url and not re.search(r"[*\[]", url):
             return [url]  # the question of a web address
         raise InputError(f"{url}: a web server does not list its files; name each, or a list of them (…paths.gz)")
-    plain = url[: _MAGIC.search(url).start()].rpartition("/")[0]  # type: ignore[union-attr]
+    plain, glob = _cut(url)
     if plain.endswith(":/"):
         raise InputError(f"{url}: name the bucket; only what is in it may be a pattern")
-    pattern = re.compile(_regex(url[len(plain) + 1 :]))
+    pattern = re.compile(_regex(glob))
     files = files_of(plain)
     reach(plain)
     try:
@@ -71,6 +75,46 @@ def matching(url: str) -> list[str]:
     if not found:
         raise InputError(f"nothing matches {url}; mend the path")
     return [f"{plain}/{name}" for name in found]
+
+
+def _cut(path: str) -> tuple[str, str]:
+    """Return the folder that pattern `path` begins with, and the rest of it."""
+    found = _MAGIC.search(path)
+    plain = path[: found.start() if found else len(path)].rpartition("/")[0]
+    return plain, path[len(plain) :].lstrip("/")
+
+
+def _of_dataset(url: str) -> list[str]:
+    """Return the web addresses of the files of a dataset that the pattern `url` matches, sorted."""
+    dataset, path = Dataset.of(url)
+    if not _MAGIC.search(path):
+        return [dataset.address(path)]
+    plain = _cut(path)[0]
+    pattern = re.compile(_regex(path))
+    found = [name for name in dataset.names(plain) if pattern.fullmatch(name)]
+    if not found:
+        raise InputError(f"nothing matches {url}; mend the path")
+    return [dataset.address(name) for name in found]
+
+
+def below(url: str) -> list[str]:
+    """Return the objects that `url` names, sorted: those that it matches as a pattern, itself, or those below it where it is a
+    folder; no hidden ones there. Raises InputError where there is nothing."""
+    if _MAGIC.search(url) or not url.startswith(_BUCKETS):
+        return matching(url)
+    reach(url)
+    folder, _, name = url.rstrip("/").rpartition("/")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            files_of(folder).head(name)
+            return [url]
+        names = sorted(files_of(url.rstrip("/")).names(""))
+    except OSError as error:
+        raise InputError(f"cannot read {url} ({error})") from error
+    found = [name for name in names if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
+    if not found:
+        raise InputError(f"there is nothing at {url}; mend the path")
+    return [f"{url.rstrip('/')}/{name}" for name in found]
 
 
 def _regex(glob: str) -> str:

@@ -14,9 +14,11 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.storage import hub
+
 VARIABLE = "TOKENMILL_STORAGE"
 """Environment variable that carries ``[storage]`` to workers, as JSON."""
-PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", VARIABLE)
+PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "HF_", VARIABLE)
 """Environment variables that say how a store is reached: all of them together are part of what an opened one is."""
 KINDS: dict[str, type] = {
     "endpoint": str,
@@ -92,6 +94,8 @@ def options_of(url: str) -> tuple[dict[str, Any], dict[str, Any]]:
     loopback = urllib.parse.urlsplit(url if url.startswith("http") else endpoint).hostname in _LOOPBACK
     if loopback or said.get("allow_http") or os.environ.get("AWS_ALLOW_HTTP") == "true":
         client["allow_http"] = True
+    if token := hub.token_for(url) if url.startswith("http") else "":
+        client["default_headers"] = {"Authorization": f"Bearer {token}"}
     return store, client
 
 

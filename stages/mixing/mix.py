@@ -26,6 +26,9 @@ PART_ROWS = 2_000_000
 """Documents of one task, about 100 MB."""
 
 
+ACCOUNT = "mix.json"
+"""File of a decision that holds what each source came to; see `Mix._account`."""
+
 SHORT = 0.05
 """A share that lacks more than this part of itself is told of."""
 
@@ -165,9 +168,20 @@ class Mix(CorpusStage):
         else:
             found = _shares(task, tasks)
         write_notes(work, [*notes, *_shortfalls(found, wanted)])
+        work.put_json(ACCOUNT, self._account(available, wanted, found))
         rates = {source: share.rate for source, share in found.items()}
         limits = {source: share.limits for source, share in found.items() if share.limits}
         return SampleByRate(stage=self.counted_as, rates=rates, limits=limits, seed=self.seed)
+
+    def _account(
+        self, available: Mapping[str, int], wanted: Mapping[str, int], found: Mapping[str, Share]
+    ) -> list[dict[str, Any]]:
+        """Return for each source what was asked of it (its weight, or its fraction), and its bytes: there, wanted, taken."""
+        asked = self.weights or {source: self.fractions.get(source, 1.0) for source in available}
+        return [
+            {"source": s, "asked": asked.get(s, 0.0), "available": size, "wanted": wanted[s], "taken": found[s].taken}
+            for s, size in available.items()
+        ]
 
     def wanted(self, available: Mapping[str, int], tryout: bool = False) -> tuple[dict[str, int], list[str]]:
         """Return how many bytes of each source are wanted, and what the user should hear.

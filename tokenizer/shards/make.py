@@ -59,6 +59,7 @@ def make_shards(
     formats: Sequence[str] = ("megatron",),
     epochs: Mapping[str, float] | None = None,
     text_column: str = "text",
+    documents: str = "file",
     workers: int | None = None,
     replace: bool = False,
     note: Note | None = None,
@@ -69,6 +70,7 @@ def make_shards(
         paths: Parquet, JSONL, WET or text files; folders and globs; or the ``data`` folder of a run.
         formats: of `FORMATS`; Megatron's is always written.
         epochs: how often a training reads each source, for the weights of parts made by source; once if not said.
+        documents: of text files: what in them is a document, ``file``, ``line`` or ``paragraph``.
         workers: processes; as many as cores if not given.
         replace: put these in place of other shards in `out`; else those are refused.
         note: told of progress.
@@ -79,8 +81,9 @@ def make_shards(
     check_formats(formats, options)
     if epochs and not options.by:
         raise UserError("--epochs: is of parts by source; add --by source")
-    pieces = find_inputs(paths, text_column)
-    identity = digest_of([EDITION, options.identity(), text_column, _inputs(pieces)])
+    pieces = find_inputs(paths, text_column, documents)
+    cut_so = [text_column] if documents == "file" else [text_column, documents]
+    identity = digest_of([EDITION, options.identity(), *cut_so, _inputs(pieces)])
     with lease(out):
         before = read_manifest(out) if out.exists(MANIFEST) else None
         if before is not None and before.identity == identity and before.is_whole(out):

@@ -14,15 +14,17 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
+from pipeline.imports import arrow_without_pandas
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
 from pipeline.run.inputs import sizes_of
-from pipeline.run.plan import RunPlan, check_place, formats, loads_of, preload_of
+from pipeline.run.join import follow
+from pipeline.run.plan import RunPlan, check_place, formats, is_ours, loads_of, preload_of
 from pipeline.run.publish import Finished
-from pipeline.storage import Folder, reach
+from pipeline.storage import Folder, Held, reach
 from tokenmill.places import executors
 from tokenmill.products import Results, add_products, beside, results_of
 from tokenmill.progress import RunLog, RunProgress
@@ -48,6 +50,11 @@ def add_parser(commands: Any) -> None:
         "--executor", choices=("local", "ray"), default="local", help="where tasks run (default: local)"
     )
     parser.add_argument("--address", help="of the Ray cluster, HOST:PORT (default: auto)")
+    parser.add_argument(
+        "--join",
+        action="store_true",
+        help="work on this run together with every process that is given the same command",
+    )
     parser.add_argument("--set", action="append", default=[], metavar="STAGE.KEY=VALUE", help="change a parameter")
     parser.add_argument(
         "--retry-failed", action="store_true", help="try documents again that failed in this run before"
@@ -69,6 +76,8 @@ def run(given: argparse.Namespace) -> int:
     """Check the recipe, and carry it out unless this is a dry run."""
     if given.workers is not None and given.workers < 1:
         raise UserError(f"--workers must be at least 1; got {given.workers}")
+    if given.join and given.executor != "local":
+        raise UserError("--join is for machines without Ray: leave out --executor")
     recipe = load_recipe(given.recipe, [*given.set, *_tryout(given)])
     with located(recipe.file, recipe.overridden):
         return _run(given, recipe)
@@ -99,11 +108,15 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
         check_place(plan.recipe, out)
+        if all(map(is_ours, plan.recipe.stages)):
+            arrow_without_pandas()
         finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
-    if finished is None:
+    if given.dry_run:
         described = describe(plan, out)
         print(json.dumps(described, indent=1) if given.json else dry_text(described))
         return 0
+    if finished is None:
+        return 0  # by another process, which has told
     write_tokens(recipe, out, given.workers or os.cpu_count() or 1)
     summary = finished.summary.as_dict()
     if given.json:
@@ -124,28 +137,51 @@ def _tell(name: str, summary: dict[str, Any], results: Results) -> None:
     print("\nfiles\n\n" + table(["what", "where"], [[what, where] for what, where in results.files], left=(0, 1)))
 
 
-def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished:
+def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: Executor | None) -> Finished | None:
+    """Carry out `plan`; return None where that was joined and another process has finished it."""
     progress = RunProgress(
         say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
         log=RunLog(pathlib.Path(given.log)) if given.log else RunLog(out.path("run.log"), waits=True),
     )
+    workers = given.workers or (os.cpu_count() or 1 if executor is None else 0)
     try:
-        finished = execute(
+        finished = _driven(given, plan, out, executor, workers, progress)
+    except BaseException as error:
+        progress.failed(error)
+        raise
+    if finished is not None:
+        progress.finished(finished)
+    return finished
+
+
+def _driven(
+    given: argparse.Namespace,
+    plan: RunPlan,
+    out: Folder,
+    executor: Executor | None,
+    workers: int,
+    progress: RunProgress,
+) -> Finished | None:
+    """Drive the run, or with ``--join`` work for whoever does, and take its place if it dies."""
+    try:
+        return execute(
             plan,
             out,
-            workers=given.workers or (os.cpu_count() or 1 if executor is None else 0),
+            workers=workers,
             progress=progress,
             finish=add_products,
             beside=beside(plan),
             retry_failed=given.retry_failed,
             asked=given.out is not None,
             executor=executor,
+            share=given.join,
         )
-    except BaseException as error:
-        progress.failed(error)
-        raise
-    progress.finished(finished)
-    return finished
+    except Held:
+        if not given.join:
+            raise
+    if follow(plan, out, workers=workers, progress=progress):
+        return None
+    return _driven(given, plan, out, executor, workers, progress)
 
 
 def _began(out: Folder) -> bool:

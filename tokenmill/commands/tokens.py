@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from tokenmill.terminal import Ticker
+from tokenmill.text_options import add_text_options
 
 
 def add_parser(commands: Any) -> None:
@@ -37,7 +38,7 @@ def add_parser(commands: Any) -> None:
         metavar="SOURCE=N,…",
         help="how often training reads each source (as the run's mix says, or 1)",
     )
-    parser.add_argument("--text-column", default="text", help="column or key of the text (text)")
+    add_text_options(parser)
     parser.add_argument("--workers", type=int, help="processes (all cores)")
     parser.add_argument("--json", action="store_true", help="print the manifest")
     parser.set_defaults(run=run)
@@ -64,6 +65,7 @@ def run(given: argparse.Namespace) -> int:
         formats=[name.strip() for name in given.format.split(",") if name.strip()],
         epochs=epochs,
         text_column=given.text_column,
+        documents=given.documents,
         workers=given.workers,
         note=None if given.json else Ticker(_count),
     )
