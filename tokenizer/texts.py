@@ -33,11 +33,16 @@ class Texts:
         return int(self.offsets[-1] - self.offsets[0]) if len(self) else 0
 
     @classmethod
-    def of(cls, texts: Texts | pa.Array | pa.ChunkedArray | Iterable[str | bytes | None]) -> Texts:
+    def of(
+        cls, texts: Texts | pa.Array | pa.ChunkedArray | Iterable[str | bytes | None], *, checked: bool = False
+    ) -> Texts:
         """Return `texts` (an Arrow array or strings; null is empty) as valid UTF-8.
 
         Every lone surrogate of a string, and every ill-formed sequence of bytes, is counted as U+FFFD, which is
         what `clean_text` and ``bytes.decode("utf-8", "replace")`` make of them.
+
+        Args:
+            checked: an Arrow array is known to be valid UTF-8, as what `pipeline.readers` yields is.
         """
         if isinstance(texts, Texts):
             return texts
@@ -46,7 +51,7 @@ class Texts:
                 texts = texts.cast(pa.large_string())  # chunks of 32-bit offsets do not join beyond 2 GiB
             texts = pa.concat_arrays(texts.chunks) if texts.num_chunks else pa.array([], pa.large_string())
         if isinstance(texts, pa.Array):
-            return _of_arrow(texts)
+            return _of_arrow(texts, checked)
         return _of_strings([texts] if isinstance(texts, str | bytes) else texts)
 
     def bytes_of(self, document: int) -> bytes:
@@ -72,7 +77,7 @@ def _clean(text: str | bytes | None) -> bytes:
         return clean_text(text).encode()
 
 
-def _of_arrow(array: pa.Array) -> Texts:
+def _of_arrow(array: pa.Array, checked: bool) -> Texts:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
@@ -81,7 +86,8 @@ def _of_arrow(array: pa.Array) -> Texts:
     if array.null_count:
         array = array.fill_null("")
     try:
-        array.validate(full=True)
+        if not checked:
+            array.validate(full=True)
     except pa.ArrowInvalid:
         return _of_strings(_as_python(array.cast(pa.large_binary())))
     if len(array) == 0:

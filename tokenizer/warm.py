@@ -19,7 +19,7 @@ from tokenizer.batches.steps import Schedule
 from tokenizer.batches.token_facts import bytes_of_tokens, token_facts
 from tokenizer.batches.training import Training
 from tokenizer.counting.counter import count_tokens
-from tokenizer.counting.encoder import encode
+from tokenizer.counting.encoder import Encoder, encode
 from tokenizer.counting.measures import measure
 from tokenizer.counting.usage import unused_tokens
 from tokenizer.pretokens.merging import load_counts
@@ -27,7 +27,9 @@ from tokenizer.shards.make import make_shards
 from tokenizer.shards.model import TOKENIZER_FILE, open_model
 from tokenizer.shards.options import ShardOptions
 from tokenizer.texts import Texts
+from tokenizer.training import merge_kernel
 from tokenizer.training.of_files import train_ladder
+from tokenizer.training.trainer import Trainer
 
 
 def warm_up() -> None:
@@ -40,9 +42,19 @@ def warm_up() -> None:
             ladder = train_ladder([path], [257, 262], pattern=pattern, out=pathlib.Path(folder) / "ladder")
             count_tokens(texts, ladder)
             encode(texts[0], ladder)
-        unused_tokens(ladder, load_counts(Folder(f"{folder}/ladder")))
+            Encoder(ladder, cached=64).encode_sizes(texts)
+        counts = load_counts(Folder(f"{folder}/ladder"))
+        unused_tokens(ladder, counts)
+        _train_without_room(counts)
         _shards_and_batches(path, pathlib.Path(folder))
     measure(Texts.of(texts))
+
+
+def _train_without_room(counts: pa.Table) -> None:
+    """Train with no room to spare, as a training of many pretokens comes to."""
+    trainer = Trainer(counts, 8)
+    trainer.pool = trainer.pool[: trainer.state[merge_kernel.POOL]].copy()
+    trainer.run()
 
 
 def _shards_and_batches(path: pathlib.Path, folder: pathlib.Path) -> None:

@@ -17,6 +17,7 @@ from planner.estimate.options import GROUPS, OPTIONS
 from tokenmill.commands.stages import default_of
 from tokenmill.documentation import field_documents
 from tokenmill.recipes import recipe_names, recipe_text
+from tokenmill.token_shards import TokensTable
 
 HEAD = """# The recipe
 
@@ -31,6 +32,7 @@ A value can be changed for one run by `--set TABLE.KEY=VALUE` or `--set STAGE.KE
 | [`[[stage]]`](#stage) | What becomes of the documents: one table a stage, in order |
 | [`[tokenizer]`](#tokenizer) | Tokenizers that are trained on what is kept |
 | [`[report]`](#report) | How their tokens are counted; needs `[tokenizer]` |
+| [`[tokens]`](#tokens) | Token shards of the final corpus; needs `[tokenizer]` or a `tokenizer` |
 | [`[plan]`](#plan) | What a training run on the corpus takes |
 | [`[output]`](#output) | What the final corpus looks like |
 | [`[ledger]`](#ledger) | What is kept of the text of documents that leave |
@@ -41,7 +43,8 @@ A value can be changed for one run by `--set TABLE.KEY=VALUE` or `--set STAGE.KE
 def page() -> str:
     """Return the page."""
     parts = [HEAD, _table("input", InputOptions), _stages()]
-    parts += [_of_stage("tokenizer", "train_tokenizers"), _of_stage("report", "token_counts"), _plan()]
+    parts += [_of_stage("tokenizer", "train_tokenizers"), _of_stage("report", "token_counts")]
+    parts += [_table("tokens", TokensTable), _plan()]
     parts += [_table("output", OutputOptions), _table("ledger", LedgerOptions), _table("limits", Limits), _published()]
     return "\n".join(parts)
 

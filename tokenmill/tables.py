@@ -7,7 +7,7 @@ tokenizers, one that counts the tokens of every document at every vocabulary siz
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipeline.errors import RecipeError
@@ -42,9 +42,9 @@ def _assembled(recipe: Recipe) -> RunPlan:
     elif "report" in recipe.tables:
         raise RecipeError("report", "needs a [tokenizer] table: it reports token counts")
     check_languages(stages)
-    check_mix(recipe, stages)
     if "tokens" in recipe.tables:
         check_tokens(recipe)
+    check_mix(recipe, stages)
     if "plan" in recipe.tables:
         check_plan(recipe.tables["plan"], "tokenizer" in recipe.tables)
     return plan_run(dataclasses.replace(recipe, stages=tuple(stages)))
@@ -60,29 +60,35 @@ def check_languages(stages: Sequence[Stage]) -> None:
 
 
 def check_mix(recipe: Recipe, stages: Sequence[Stage]) -> None:
-    """Raise RecipeError where a mixture names other sources than the inputs have, as far as the recipe tells these."""
-    if not any(isinstance(stage, Mix) for stage in stages):
+    """Raise RecipeError where a mixture or ``tokens.epochs`` names other sources than the inputs have, as far as the recipe
+    tells these."""
+    epochs = recipe.tables.get("tokens", {}).get("epochs", {})
+    if not epochs and not any(isinstance(stage, Mix) for stage in stages):
         return
     sources = {file.source or _own_source(file) for file in recipe.inputs}
+    if None in sources:
+        return
+    known = sorted(source for source in sources if source)
     for number, stage in enumerate(stages):
         if isinstance(stage, (PythonStage, FunctionStage)) or any(column.name == "source" for column in stage.adds):
             return
-        if not isinstance(stage, Mix) or None in sources:
+        if not isinstance(stage, Mix):
             continue
-        known = sorted(source for source in sources if source)
-        key = "weights" if stage.weights else "fractions"
-        named = stage.weights or stage.fractions
-        unknown = next(
-            (source for source, value in named.items() if source not in known and (value or stage.fractions)), None
-        )
+        key, named = ("weights", stage.weights) if stage.weights else ("fractions", stage.fractions)
+        _check_names(f"stages[{number}].{key}", [s for s, value in named.items() if value or stage.fractions], known)
+        _check_names(f"stages[{number}].epochs", stage.epochs, known)
         missing = next((source for source in known if source not in named and stage.weights), None)
-        if unknown is not None:
-            near = did_you_mean(unknown, known)
-            problem = f"no input has the source {unknown!r}{near}; there are: {', '.join(known)}"
-            raise RecipeError(f"stages[{number}].{key}", problem)
         if missing is not None:
             problem = f"name no {missing!r}, a source of the inputs: give each a weight (0 leaves it out)"
             raise RecipeError(f"stages[{number}].{key}", problem)
+    _check_names("tokens.epochs", epochs, known)
+
+
+def _check_names(key: str, named: Iterable[str], known: Sequence[str]) -> None:
+    unknown = next((source for source in named if source not in known), None)
+    if unknown is not None:
+        near = did_you_mean(unknown, known)
+        raise RecipeError(key, f"no input has the source {unknown!r}{near}; there are: {', '.join(known)}")
 
 
 def _own_source(file: InputFile) -> str | None:

@@ -19,7 +19,7 @@ FOLDER = "tokens"
 
 @dataclass(frozen=True, kw_only=True)
 class TokensTable:
-    """The table ``[tokens]``."""
+    """What is written in ``tokens/`` of the run folder, and by which tokenizer (docs/tokens.md)."""
 
     vocab_size: int = 0
     """A size of the ladder that the recipe trains; 0: its largest."""

@@ -11,6 +11,10 @@ def test_warming_up_leaves_every_kernel_compiled():
         count_kernel.count_given,
         ids_kernel.encode_scanned,
         ids_kernel.encode_given,
+        ids_kernel.fill_parts,
+        ids_kernel.take_apart,
         merge_kernel.merge,
+        merge_kernel.new_pairs_at_most,
+        merge_kernel.compact,
     ):
         assert len(kernel.signatures) == 1  # one signature: no caller compiles another beside it

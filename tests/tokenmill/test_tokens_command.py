@@ -112,6 +112,7 @@ def test_a_fault_in_asking_for_shards_is_one_clear_line(place, capsys, arguments
 RECIPE = """name = "small"
 [input]
 paths = ["docs.jsonl"]
+source = "web"
 [tokenizer]
 vocab_sizes = [280, 320]
 [tokens]
@@ -144,6 +145,10 @@ def test_a_recipe_makes_shards_whose_tokens_are_the_budgets(place, tmp_path):
         ('format = ["arrow"]', "known are megatron"),
         ("shufle = 3", "did you mean shuffle"),
         ("held_out = 1.0", "no share"),
+        ('by = "language"', "known is source"),
+        ("epochs = { web = 2 }", "add by"),
+        ('by = "source"\nepochs = { default = 0 }', "must be above 0"),
+        ('by = "source"\nepochs = { wbe = 2 }', "no input has the source 'wbe'; did you mean web"),
     ],
 )
 def test_a_fault_in_the_table_is_told_before_any_work(place, capsys, line, said):

@@ -9,7 +9,7 @@ the corpus's, and how long its documents are.
 from __future__ import annotations
 
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,7 +147,7 @@ class Looker:
         shares: list[list[float]] = []
         for window in self._random_windows(self._other_starts(first, last, windows), spread):
             values.append(self._values(window))
-            shares.append(_shares(window, wanted))
+            shares.append(_to_compare(window, wanted))
         findings = [
             _finding(name, value, np.array([other[name] for other in values]))
             for name, value in self._values(ours).items()
@@ -229,15 +229,17 @@ def domain_of(url: str | None) -> str | None:
     return host.removeprefix("www.") if host else None
 
 
-def _categories(window: Window) -> list[tuple[str, Any]]:
-    """Return the languages, sources and domains that have the largest shares of a window."""
+def _categories(
+    window: Window, kinds: Sequence[str] = CATEGORIES, most: int = MOST_OF_A_CATEGORY
+) -> list[tuple[str, Any]]:
+    """Return the `most` languages, sources and domains that have the largest shares of a window."""
     found: list[tuple[str, Any]] = []
-    for kind in CATEGORIES:
+    for kind in kinds:
         sums: dict[Any, int] = {}
         for label, tokens in zip(window.labels[kind].tolist(), window.pieces.tokens.tolist(), strict=True):
             if label is not None:
                 sums[label] = sums.get(label, 0) + tokens
-        largest = sorted(sums, key=lambda label: (-sums[label], str(label)))[:MOST_OF_A_CATEGORY]
+        largest = sorted(sums, key=lambda label: (-sums[label], str(label)))[:most]
         found += [(kind, label) for label in largest]
     return found
 
@@ -245,6 +247,14 @@ def _categories(window: Window) -> list[tuple[str, Any]]:
 def _shares(window: Window, wanted: list[tuple[str, Any]]) -> list[float]:
     total = max(1, int(window.pieces.tokens.sum()))
     return [float(window.pieces.tokens[window.labels[kind] == label].sum() / total) for kind, label in wanted]
+
+
+def _to_compare(window: Window, wanted: list[tuple[str, Any]]) -> list[float]:
+    """Return what the shares of `wanted` are held against in a random window: its own of the same, or, of domains, of
+    which nearly all are rare and each window has its own, its largest."""
+    shares = _shares(window, wanted)
+    largest = max(_shares(window, _categories(window, ("domain",), 1)), default=0.0)
+    return [largest if kind == "domain" else share for (kind, _), share in zip(wanted, shares, strict=True)]
 
 
 def _finding(name: str, value: float, others: np.ndarray, *, only_high: bool = False) -> Finding:

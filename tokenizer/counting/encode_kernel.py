@@ -45,14 +45,16 @@ def index_merges(merges, cells, shift, small):  # type: ignore[no-untyped-def]
     """Fill the free table `cells` (int64) and, for pairs of bytes, `small` (int32); return whether all found room.
 
     A merge lies in one of two buckets of two cells (cuckoo hashing, Pagh and Rodler 2004), so that a look-up is four
-    loads, whatever there is.
+    loads, whatever there is. The bytes of each token are filled in too.
 
     Args:
         shift: 64 less the bits of a bucket's number, uint64.
     """
     small[BYTE_PAIRS:LENGTHS] = _NONE
+    small[LENGTHS : LENGTHS + 256] = 1
     for k in range(len(merges)):
         left, right = np.int64(merges[k, 0]), np.int64(merges[k, 1])
+        small[LENGTHS + 256 + k] = small[LENGTHS + left] + small[LENGTHS + right]
         if left < 256 and right < 256:
             small[BYTE_PAIRS + (left << 8 | right)] = 256 + k
         if not _place(left << _BITS | right | np.int64(256 + k) << 2 * _BITS, cells, shift):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ class Encoder:
         ladder: what the tokenizer belongs to.
         vocab_size: which of its sizes; None: the largest.
         cached: pretokens kept in the cache, at most.
-        id_of: int32; the id of each byte and merge, by its number among them; None: behind the special tokens.
+        id_of: int32, below 2^28; the id of each byte and merge, by its number among them; None: behind the special tokens.
     """
 
     def __init__(
@@ -64,7 +64,9 @@ class Encoder:
         """
         batch = Texts.of(texts)
         bounds = np.zeros(len(batch) + 1, np.int64)
-        out = np.empty(batch.nbytes, np.int32)  # no token without a byte; what is not written takes no memory
+        out = np.empty(
+            batch.nbytes + kernel.SLACK, np.int32
+        )  # no token without a byte; what is not written takes no memory
         pattern = self.ladder.pattern
         if pattern.kind != CUSTOM:
             kernel.encode_scanned(
@@ -76,6 +78,36 @@ class Encoder:
             number = kernel.encode_given(data, ends, self._id_of, self._bpe, self._cached, self._cache, out[at:])
             bounds[document + 1] = at + number
         return out[: bounds[-1]].copy(), bounds
+
+    def encode_sizes(
+        self, texts: Texts | pa.Array | pa.ChunkedArray | Iterable[str | bytes | None]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return what `encode` gives at each size of the ladder up to this encoder's, from one encoding.
+
+        A token of a larger size is the tokens that it was joined from at a smaller one. Not for an encoder with `id_of`.
+        """
+        batch = Texts.of(texts)
+        ids, bounds = self.encode(batch)
+        found = []
+        for starts, parts in self._parts:
+            out, out_bounds = np.empty(batch.nbytes + kernel.SLACK, np.int32), np.empty_like(bounds)
+            kernel.take_apart(ids, bounds, self.ladder.offset, starts, parts, out, out_bounds)
+            found.append((out[: out_bounds[-1]].copy(), out_bounds))
+        return [*found, (ids, bounds)]
+
+    @cached_property
+    def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each smaller size: where the tokens that each token is there begin, and those tokens by number."""
+        numbers = 256 + self.ladder.merges_at(self.vocab_size)
+        found = []
+        for column, size in enumerate(self.ladder.vocab_sizes):
+            if size < self.vocab_size:
+                starts = np.zeros(numbers + 1, np.int64)
+                np.cumsum(self.ladder.decomposition[:numbers, column], out=starts[1:])
+                parts = np.empty(starts[-1], np.int32)
+                kernel.fill_parts(self.ladder.merges, 256 + self.ladder.merges_at(size), starts, parts)
+                found.append((starts, parts))
+        return found
 
 
 @lru_cache(maxsize=16)

@@ -19,8 +19,7 @@ def merge_index(ladder: Ladder, vocab_size: int) -> tuple[Any, ...]:
         bytes of each token in one array (`BYTE_PAIRS`, `LENGTHS`).
     """
     merges = np.ascontiguousarray(ladder.merges[: ladder.merges_at(vocab_size)])
-    lengths = [len(token) for token in ladder.tokens[: 256 + len(merges)]]
-    small = np.concatenate([ID_OF_BYTE, np.zeros(LENGTHS - BYTE_PAIRS), lengths]).astype(np.int32)
+    small = np.concatenate([ID_OF_BYTE, np.zeros(LENGTHS - BYTE_PAIRS + 256 + len(merges))]).astype(np.int32)
     bits = max(2, len(merges)).bit_length()
     while True:
         cells, shift = np.full(2 << bits, FREE, np.int64), np.uint64(64 - bits)

@@ -149,7 +149,7 @@ def _in_ranges(task: AssembleTask, payload: _Digested) -> Iterator[pa.Table]:
         lengths = rows["tokens"].to_numpy().astype(np.int64)
         out = np.empty(len(tokens), task.dtype)
         lay_out(tokens, np.cumsum(lengths) - lengths, lengths, order, -1, -1, out)
-        payload.write(out.tobytes())
+        payload.write(out.data.cast("B"))
         yield rows.take(pa.array(order)).drop_columns(["key"])
 
 

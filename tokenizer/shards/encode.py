@@ -84,7 +84,7 @@ def encode_piece(task: EncodeTask) -> dict[str, Any]:
         if isinstance(item, int):
             about["unreadable"] += item
             continue
-        texts = Texts.of(item.data.column("text"))
+        texts = Texts.of(item.data.column("text"), checked=True)
         ids, bounds = encode(texts)
         rows = np.flatnonzero(np.diff(bounds))  # a document without a token would be a sequence of nothing
         held = _held_out(texts, task.options.held_out)
@@ -193,12 +193,15 @@ class _Run:
         return made
 
     def _take(self, ids: np.ndarray, bounds: np.ndarray, rows: np.ndarray, kept: pa.Table, first: int) -> None:
-        lengths = (bounds[rows + 1] - bounds[rows]).astype(np.int64)
-        part = np.empty(int(lengths.sum()), np.int32)
-        lay_out(ids, bounds[rows], lengths, np.arange(len(rows)), -1, -1, part)
-        self.ids.append(part)
+        lengths = bounds[rows + 1] - bounds[rows]
+        if len(rows) == len(kept):
+            self.ids.append(ids)
+        else:
+            part = np.empty(int(lengths.sum()), np.int32)
+            lay_out(ids, bounds[rows], lengths, np.arange(len(rows)), -1, -1, part)
+            self.ids.append(part)
         self.lengths.append(lengths)
-        self.tables.append(kept.take(pa.array(rows)))
+        self.tables.append(kept if len(rows) == len(kept) else kept.take(pa.array(rows)))
         if self.task.ranges:
             seed = self.task.options.shuffle
             keys = shuffle_keys(seed, self.task.number, first, int(rows[-1]) + 1)
@@ -208,32 +211,45 @@ class _Run:
         """Write what waits as a run, and return [name, documents, tokens, held out, source] of it; nothing where nothing does."""
         if not self.lengths:
             return []
-        options, ranges = self.task.options, self.task.ranges
         name = f"run-{self.task.number:06d}-{self.place:04d}-{self.number:04d}"
-        lengths = np.concatenate(self.lengths)
-        ids = np.concatenate(self.ids)
-        order = np.arange(len(lengths))
-        if ranges:
-            keys = np.concatenate(self.keys)
-            order = np.argsort(keys, kind="stable")
-            keys = keys[order]
-        out = np.empty(self.tokens, options.type)
-        bos, eod = options.ends
-        lay_out(ids, np.cumsum(lengths) - lengths, lengths, order, bos, eod, out)
-        table = pa.concat_tables(self.tables).take(pa.array(order))
-        sizes = lengths[order] + sum(end >= 0 for end in options.ends)
-        table = table.add_column(0, ROWS.field("tokens"), pa.array(sizes.astype(np.int32))).cast(ROWS)
-        if ranges:
-            table = table.append_column("key", pa.array(keys))
-            where = (keys >> np.uint64(64 - ranges.bit_length() + 1)).astype(np.int64) if ranges > 1 else keys * 0
-            counts = [np.bincount(where.astype(np.int64), weights, ranges) for weights in (None, sizes)]
-            self.task.work.put(f"{name}.ranges", np.stack(counts).astype("<i8").tobytes())
+        table, out = self._shuffled(name) if self.task.ranges else self._as_they_came()
         self.task.work.put(f"{name}.rows", _ipc(table))
-        self.task.work.put(f"{name}.bin", out.tobytes())
-        made = [[name, len(lengths), self.tokens, self.held_out, self.source]]
+        with self.task.work.writing(f"{name}.bin") as file:
+            file.write(out.data.cast("B"))
+        made = [[name, len(table), self.tokens, self.held_out, self.source]]
         self.number, self.tokens = self.number + 1, 0
         self.ids, self.lengths, self.keys, self.tables = [], [], [], []
         return made
+
+    def _as_they_came(self) -> tuple[pa.Table, np.ndarray]:
+        """Return the rows of the run, and its tokens."""
+        out, at = np.empty(self.tokens, self.task.options.type), 0
+        for ids, lengths in zip(self.ids, self.lengths, strict=True):
+            at += lay_out(
+                ids, np.cumsum(lengths) - lengths, lengths, np.arange(len(lengths)), *self.task.options.ends, out[at:]
+            )
+        return self._rows(np.concatenate(self.lengths), pa.concat_tables(self.tables)), out
+
+    def _shuffled(self, name: str) -> tuple[pa.Table, np.ndarray]:
+        """Return the rows of the run in the order of their keys, and its tokens; write how many are in each range."""
+        ranges, out = self.task.ranges, np.empty(self.tokens, self.task.options.type)
+        lengths, ids, keys = np.concatenate(self.lengths), np.concatenate(self.ids), np.concatenate(self.keys)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        lay_out(ids, np.cumsum(lengths) - lengths, lengths, order, *self.task.options.ends, out)
+        table = self._rows(lengths[order], pa.concat_tables(self.tables).take(pa.array(order)))
+        where = (
+            (keys >> np.uint64(64 - ranges.bit_length() + 1)).astype(np.int64)
+            if ranges > 1
+            else np.zeros(len(keys), np.int64)
+        )
+        counts = [np.bincount(where, weights, ranges) for weights in (None, table["tokens"].to_numpy())]
+        self.task.work.put(f"{name}.ranges", np.stack(counts).astype("<i8").tobytes())
+        return table.append_column("key", pa.array(keys)), out
+
+    def _rows(self, lengths: np.ndarray, table: pa.Table) -> pa.Table:
+        sizes = lengths + sum(end >= 0 for end in self.task.options.ends)
+        return table.add_column(0, ROWS.field("tokens"), pa.array(sizes.astype(np.int32))).cast(ROWS)
 
 
 def _ipc(table: pa.Table) -> bytes:

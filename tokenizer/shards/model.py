@@ -8,13 +8,13 @@ library itself, and `TokenModel.slow_because` says so.
 from __future__ import annotations
 
 import hashlib
-import json
 import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from pipeline.errors import InputError, UserError
@@ -55,7 +55,7 @@ class TokenModel:
 
     def id_of(self, name: str) -> int:
         """Return the id of the token called `name`. Raises UserError where there is none."""
-        ids = _ids(json.loads(pathlib.Path(self.path).read_bytes()))
+        ids = _ids(msgspec.json.decode(pathlib.Path(self.path).read_bytes()))
         if name not in ids:
             special = [token for token in ids if token.startswith(("<", "["))]
             known = did_you_mean(name, special) or (f"; special tokens: {', '.join(special[:8])}" if special else "")
@@ -75,12 +75,11 @@ def open_model(path: str) -> TokenModel:
     data = file.read_bytes()
     digest, slow = hashlib.sha256(data).hexdigest(), ""
     try:
-        content = json.loads(data)
-        ids = _ids(content)
+        ids = _ids(msgspec.json.decode(data))
         _ladder_in(str(file), digest)
     except _Beyond as beyond:
         slow = str(beyond)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (msgspec.DecodeError, ValueError, LookupError, TypeError, AttributeError) as error:
         json_tokenizer(file)  # says what is wrong with it
         raise InputError(f"{file} is no tokenizer.json of a known form ({error!r})") from error
     if slow:
@@ -134,7 +133,7 @@ class _Beyond(Exception):
 @lru_cache(maxsize=2)
 def _ladder_in(path: str, digest: str) -> tuple[Ladder, np.ndarray]:
     """Return `_as_ladder` of file `path`, whose content is told by `digest`."""
-    return _as_ladder(json.loads(pathlib.Path(path).read_bytes()))
+    return _as_ladder(msgspec.json.decode(pathlib.Path(path).read_bytes()))
 
 
 def _as_ladder(content: dict[str, Any]) -> tuple[Ladder, np.ndarray]:

@@ -83,6 +83,17 @@ def test_an_ordinary_window_is_no_first_among_random_ones(shards):
     assert np.median(ranks) > 10
 
 
+def test_a_domain_that_no_other_window_has_is_not_unusual_where_every_page_has_its_own(shards, tmp_path):
+    rows = [{"url": f"https://h{n}.example/", "text": english(n, 40 + n % 50)} for n in range(150)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ladder = str(shards.folder.path().parent / "ladder/400")
+    make_shards([tmp_path / "docs.jsonl"], ShardOptions(open_model(ladder)), Folder(str(tmp_path / "out")), workers=1)
+    training = Training(Megatron(open_shards([Folder(str(tmp_path / "out"))])[0].parts, 64, 1), Schedule(4))
+    for first in (8, 40, 72, 104):
+        _, findings = Looker(training, facts_of(shards)).look(first, first + 8, windows=100)
+        assert not [f for f in findings if f.name.startswith("domain") and f.rank == 1]
+
+
 @pytest.mark.parametrize("sampler", ["megatron", "sequential", "nanogpt"])
 def test_documents_of_a_step_are_the_tokens_that_the_trainer_reads(shards, sampler):
     parts, stream = shards.parts, np.fromfile(shards.folder.path("part-00000.bin"), np.uint16)

@@ -46,14 +46,18 @@ def clean(text: str) -> str:
 
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(any_texts.map(clean), max_size=6))
-def test_counts_are_those_of_real_encodings_at_every_size(ladder, texts):
+def test_counts_and_ids_of_one_encoding_are_those_of_real_encodings_at_every_size(ladder, texts):
     if ladder.pattern.name == "custom":  # written for ASCII; its library has newer Unicode tables than tokenizers
         texts = [text.encode("ascii", "replace").decode() for text in texts]
     counts = count_tokens(texts, ladder)
     assert counts.shape == (len(texts), len(SIZES))
+    at_sizes = Encoder(ladder, cached=1 << 12).encode_sizes(texts)
+    assert len(at_sizes) == len(SIZES)
     for k, size in enumerate(SIZES):
         encodings = [encoding.ids for encoding in library(ladder, size).encode_batch(texts)]
         assert counts[:, k].tolist() == [len(ids) for ids in encodings]
+        ids, bounds = at_sizes[k]
+        assert [ids[a:b].tolist() for a, b in itertools.pairwise(bounds.tolist())] == encodings
         assert [encode(text, ladder, size).tolist() for text in texts] == encodings
 
 
