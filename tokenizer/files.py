@@ -24,7 +24,7 @@ from pipeline.readers import (
 from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.readers.encodings import decode
 from pipeline.readers.packed import wide_of
-from pipeline.storage import open_input
+from pipeline.storage import below, open_input
 
 SPLIT_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20
@@ -80,9 +80,10 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
 
 
 def files_named(path: str) -> list[str]:
-    """Return the files that `path` (a file, a folder, a glob or a URL) names, as absolute paths. Raises UserError for none."""
+    """Return the files that `path` (a file, a folder or a glob, here or in a bucket) names, as absolute paths or URLs. Raises
+    UserError for none."""
     if "://" in path:
-        return [path]
+        return below(path)
     place = pathlib.Path(path)
     if place.is_dir():
         found = [str(p) for p in sorted(place.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]

@@ -5,7 +5,6 @@ They are made from what was published, have a manifest of their own, and stand a
 
 from __future__ import annotations
 
-import pathlib
 from dataclasses import dataclass
 
 from pipeline.errors import RecipeError, UserError
@@ -58,7 +57,7 @@ def check_tokens(recipe: Recipe) -> None:
         from tokenizer.shards.model import open_model
 
         try:
-            open_model(str(recipe.folder / table.tokenizer))
+            open_model(_placed(recipe, table))
         except UserError as error:
             raise RecipeError("tokens.tokenizer", str(error)) from error
         return
@@ -83,19 +82,19 @@ def write_tokens(recipe: Recipe, out: Folder, workers: int) -> None:
     from tokenizer.shards.options import ShardOptions
 
     table = options_from(TokensTable, recipe.tables[FOLDER], FOLDER)
-    place = out.path()
-    if place is None:
-        raise UserError(f"[tokens]: {out.url} lies in an object store, from which shards are not made yet; run "
-                        "`tokenmill tokens` on a copy")  # fmt: skip
-    path = recipe.folder / table.tokenizer if table.tokenizer else place / "tokenizer" / _size(place, table)
+    path = _placed(recipe, table) if table.tokenizer else f"{out.url}/tokenizer/{_size(out, table)}"
     options = ShardOptions(
-        open_model(str(path)), table.eod, table.bos, table.shuffle, table.held_out, table.part_tokens, table.dtype
+        open_model(path), table.eod, table.bos, table.shuffle, table.held_out, table.part_tokens, table.dtype
     )
-    make_shards([place / "data"], options, out / FOLDER, formats=table.format, workers=workers, replace=True)
+    make_shards([f"{out.url}/data"], options, out / FOLDER, formats=table.format, workers=workers, replace=True)
 
 
-def _size(place: pathlib.Path, table: TokensTable) -> str:
+def _placed(recipe: Recipe, table: TokensTable) -> str:
+    return table.tokenizer if "://" in table.tokenizer else str(recipe.folder / table.tokenizer)
+
+
+def _size(out: Folder, table: TokensTable) -> str:
     """Return the size of the ladder to encode by: as asked, or the largest that was reached."""
     if table.vocab_size:
         return str(table.vocab_size)
-    return str(max(int(folder.name) for folder in (place / "tokenizer").iterdir() if folder.name.isdigit()))
+    return str(max(int(size) for size in out.children("tokenizer") if size.isdigit()))

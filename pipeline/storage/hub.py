@@ -93,7 +93,9 @@ class Dataset:
                 time.sleep(pause)
             except (OSError, ValueError) as error:
                 said = getattr(error, "reason", None) or error
-                raise InputError(f"hf://datasets/{self.owner}/{self.name}: no answer of {endpoint()} ({said})") from error
+                raise InputError(
+                    f"hf://datasets/{self.owner}/{self.name}: no answer of {endpoint()} ({said})"
+                ) from error
         raise AssertionError
 
     def _meaning(self, code: int) -> str:

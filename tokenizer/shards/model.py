@@ -19,6 +19,7 @@ import numpy as np
 
 from pipeline.errors import InputError, UserError
 from pipeline.registry import did_you_mean
+from pipeline.storage import local_copy
 from tokenizer.alphabet import BYTES_BY_ID, to_chars
 from tokenizer.counting.encoder import Encoder
 from tokenizer.counting.foreign import json_tokenizer
@@ -63,12 +64,12 @@ class TokenModel:
 
 
 def open_model(path: str) -> TokenModel:
-    """Return the tokenizer at `path`: a ``tokenizer.json``, or the folder of one, such as ``LADDER/32768``.
+    """Return the tokenizer at `path`: a ``tokenizer.json``, or the folder of one, such as ``LADDER/32768``; also in a bucket.
 
     Raises:
         UserError: no such tokenizer, in one line.
     """
-    file = _file_of(pathlib.Path(path)).resolve()
+    file = (_fetched(path) if "://" in path else _file_of(pathlib.Path(path))).resolve()
     data = file.read_bytes()
     digest, slow = hashlib.sha256(data).hexdigest(), ""
     try:
@@ -83,6 +84,11 @@ def open_model(path: str) -> TokenModel:
     if slow:
         json_tokenizer(file)
     return TokenModel(str(file), digest, max(ids.values()) + 1, slow)
+
+
+def _fetched(path: str) -> pathlib.Path:
+    """Return a copy on this machine of the tokenizer at a URL."""
+    return local_copy(path if path.endswith(".json") else f"{path.rstrip('/')}/{TOKENIZER_FILE}")
 
 
 def _file_of(place: pathlib.Path) -> pathlib.Path:

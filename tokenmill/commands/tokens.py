@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import UserError
+from pipeline.storage import Folder
 from tokenmill.terminal import Ticker
 
 
@@ -70,11 +71,11 @@ def inputs_and_model(paths: list[str], tokenizer: str) -> tuple[list[str], Any]:
 
     found = []
     for path in paths:
-        place = pathlib.Path(path)
-        is_run = (place / "data").is_dir() and (place / "manifest.json").is_file()
-        found.append(str(place / "data") if is_run else path)
+        place = Folder(path.rstrip("/"))
+        is_run = place.exists("manifest.json") and bool(place.names("data"))
+        found.append(f"{place.url}/data" if is_run else path)
         if is_run and tokenizer.isdigit() and not pathlib.Path(tokenizer).exists():
-            tokenizer = str(place / "tokenizer" / tokenizer)
+            tokenizer = f"{place.url}/tokenizer/{tokenizer}"
     return found, open_model(tokenizer)
 
 
