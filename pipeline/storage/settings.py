@@ -14,7 +14,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.storage import hub
+from pipeline.storage.hub import token_for
 
 VARIABLE = "TOKENMILL_STORAGE"
 """Environment variable that carries ``[storage]`` to workers, as JSON."""
@@ -94,7 +94,7 @@ def options_of(url: str) -> tuple[dict[str, Any], dict[str, Any]]:
     loopback = urllib.parse.urlsplit(url if url.startswith("http") else endpoint).hostname in _LOOPBACK
     if loopback or said.get("allow_http") or os.environ.get("AWS_ALLOW_HTTP") == "true":
         client["allow_http"] = True
-    if token := hub.token_for(url) if url.startswith("http") else "":
+    if token := token_for(url) if url.startswith("http") else "":
         client["default_headers"] = {"Authorization": f"Bearer {token}"}
     return store, client
 
