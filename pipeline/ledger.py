@@ -112,12 +112,12 @@ class LedgerBuilder:
     def _pack(self) -> None:
         if not self._rows:
             return
-        columns = {field.name: [row.get(field.name) for row in self._rows] for field in LEDGER_SCHEMA}
-        arrays = [
-            text_array(columns[field.name])
-            if pa.types.is_large_string(field.type)
-            else pa.array(columns[field.name], field.type)
-            for field in LEDGER_SCHEMA
-        ]
+        arrays = [_array([row.get(field.name) for row in self._rows], field.type) for field in LEDGER_SCHEMA]
         self._chunks.append(pa.RecordBatch.from_arrays(arrays, schema=LEDGER_SCHEMA))
         self._rows = []
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if values.count(None) == len(values):
+        return pa.nulls(len(values), kind)
+    return text_array(values) if pa.types.is_large_string(kind) else pa.array(values, kind)

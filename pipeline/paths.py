@@ -106,7 +106,9 @@ def _find(path: str, folder: pathlib.Path, is_known: Callable[[str], bool], foun
         return
     opened = _VARIABLE.sub(_value, os.path.expanduser(path))
     matches: list[str] = []
+    without: list[str] = []
     for one in _alternatives(opened):
+        before = len(matches)
         if "://" in one:
             matches.append(one)
             continue
@@ -114,6 +116,10 @@ def _find(path: str, folder: pathlib.Path, is_known: Callable[[str], bool], foun
         found.patterns.append(whole.parts)
         for match in sorted(_walk(whole)):
             _take(path, pathlib.Path(match), is_known, found, matches)
+        without += [shown(one)] if len(matches) == before else []
+    if matches and without:
+        more = f" and {len(without) - 1:,} more" if len(without) > 1 else ""
+        found.notes.append(f"{shown(path)}: nothing matches {without[0]}{more}")
     if not matches:
         raise PathFault(_nothing(path, opened, folder))
     found.files += matches

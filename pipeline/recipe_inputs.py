@@ -10,11 +10,11 @@ from typing import Any
 from pipeline.errors import InputError, RecipeError
 from pipeline.paths import Found, PathFault, find_files, identity_of, shown
 from pipeline.readers import InputFile
-from pipeline.readers.formats import kind_by_name
+from pipeline.readers.contract import DOCUMENTS
+from pipeline.readers.names import is_meant
 from pipeline.registry import known_keys
 from pipeline.storage import expand
 
-_ABOUT = ("readme", "license", "licence", "notice", "copying", "changelog", "changes", "contributing", "citation")
 OUR_COLUMNS = ("id", "url", "text", "html", "source")
 
 
@@ -25,13 +25,15 @@ class InputOptions:
     paths: tuple[str | dict[str, Any], ...]
     """Files, patterns (``*``, ``**``, ``?``, ``[…]``, ``{a,b}``, ``~``, ``$VAR``), folders, URLs, and ``@list.txt`` or
     ``warc.paths.gz`` for the paths in a file; relative to the recipe. A path may be a table
-    ``{ path = "…", source = "…", columns = {…} }``, with ``base = "…"`` for what the lines of a list are relative to. What
+    ``{ path = "…", source = "…", columns = {…}, documents = "…" }``, with ``base = "…"`` for what the lines of a list are relative to. What
     exists by its name is taken as it is; a file that is matched twice is read once."""
     source: str | None = None
     """Label of the documents, which mixing and token counts go by; without it, a column ``source`` of the file, or
     ``default``."""
     columns: dict[str, str] | None = None
     """Our names (id, url, text, html, source) for columns or keys of the input: ``{ text = "content" }``."""
+    documents: str = "file"
+    """Of text files (``.txt``): what is a document, ``file``, ``line``, or ``paragraph`` (what blank lines separate)."""
     limit: int | None = None
     """A try-out: only the first so many documents, in the order of the files."""
     sample: float = 1.0
@@ -80,7 +82,7 @@ def read_inputs(table: Any, folder: pathlib.Path) -> Inputs:
     """Return what the table ``[input]`` means, relative paths starting from `folder`."""
     if not isinstance(table, dict):
         raise RecipeError("input", 'is missing: write [input] with paths = ["crawl/*.warc.gz"]')
-    known_keys("input", table, ("paths", "source", "columns", "limit", "sample"))
+    known_keys("input", table, ("paths", "source", "columns", "documents", "limit", "sample"))
     tryout = _tryout(table)
     paths = table.get("paths")
     if isinstance(paths, (str, dict)):
@@ -95,12 +97,13 @@ def read_inputs(table: Any, folder: pathlib.Path) -> Inputs:
         entry = _entry(entry, place)
         source = _source(entry, table, place)
         columns = _columns(entry.get("columns", table.get("columns", {})), f"{place}.columns")
+        documents = _documents(entry, table, place)
         found = _found(entry["path"], folder, place, is_meant)
         patterns += found.patterns
         notes += found.notes
         again = []
         for path in _expanded(found.files, place, entry.get("base", "")):
-            file = InputFile(path, name_of(path, folder), source, columns)
+            file = InputFile(path, name_of(path, folder), source, columns, documents)
             first = files.setdefault(identity_of(path), file)
             again += [first] if first is not file else []
         notes += _twice(again, place, source, columns)
@@ -127,13 +130,6 @@ def _expanded(found: Sequence[str], place: str, base: Any = "") -> list[str]:
         return expand(found, base)
     except InputError as error:
         raise RecipeError(place, str(error)) from error
-
-
-def is_meant(name: str) -> bool:
-    """Return whether a file of this name, found below a folder that was named, holds documents: it is of a kind that is
-    read, and no text about the others."""
-    kind = kind_by_name(name)
-    return kind is not None and not (kind == "txt" and name.split(".")[0].lower() in _ABOUT)
 
 
 def name_of(path: str, folder: pathlib.Path) -> str:
@@ -167,7 +163,7 @@ def _entry(entry: Any, place: str) -> Mapping[str, Any]:
         raise RecipeError(
             place, f'must be a path, or a table {{ path = "…", source = "…", columns = {{…}} }}; got {entry!r}'
         )
-    known_keys(place, entry, ("path", "source", "columns", "base"))
+    known_keys(place, entry, ("path", "source", "columns", "documents", "base"))
     return entry
 
 
@@ -177,6 +173,14 @@ def _source(entry: Mapping[str, Any], table: Mapping[str, Any], place: str) -> s
     if source is not None and (not isinstance(source, str) or not source.strip()):
         raise RecipeError(f"{place}.source" if own else "input.source", f"must be a text; got {source!r}")
     return source
+
+
+def _documents(entry: Mapping[str, Any], table: Mapping[str, Any], place: str) -> str:
+    documents = entry.get("documents", table.get("documents", "file"))
+    if documents not in DOCUMENTS:
+        where = f"{place}.documents" if "documents" in entry else "input.documents"
+        raise RecipeError(where, f"must be one of {', '.join(DOCUMENTS)}; got {documents!r}")
+    return str(documents)
 
 
 def _columns(table: Any, place: str) -> tuple[tuple[str, str], ...]:

@@ -130,6 +130,7 @@ class Stage:
         preload: modules, beside its own, that are imported once for all workers instead of by each.
         shares_load: what `load` leaves in memory is good in forks too (no threads, no open files): it is done once
             for all workers.
+        runs_code: it runs code that a recipe or a caller gives, which may use whatever is installed.
         libraries: distributions whose installed version decides what the stage makes of a document; belongs to the
             fingerprint, so that an upgrade never mixes with what was made before.
     """
@@ -142,6 +143,7 @@ class Stage:
     removes: ClassVar[tuple[str, ...]] = ()
     preload: ClassVar[tuple[str, ...]] = ()
     shares_load: ClassVar[bool] = False
+    runs_code: ClassVar[bool] = False
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @property

@@ -14,20 +14,26 @@ READ = "read"
 """Stage name under which the ledger and the tallies count records that could not be read."""
 
 OTHER = "other"
+ENOUGH = 100
+"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 MOST_REASONS = 500
 """Different reasons, or rules of one stage, that are counted by name. A crawl has a few dozen media types and statuses."""
 
 Rules = dict[str, dict[str, int]]  # stage -> rule -> documents
 
 
+_COUNTS = {"document": "dropped", "span": "spans", "failed": "failed"}
+
+
 @dataclass
 class StageTally:
-    """The counts of one stage in one shard or in several."""
+    """The counts of one stage in one shard or in several; `bytes_out` of the text that it handed on."""
 
     stage: str
     documents_in: int = 0
     documents_out: int = 0
     cpu_seconds: float = 0.0
+    bytes_out: int = 0
 
 
 @dataclass
@@ -72,7 +78,10 @@ class Tally:
 
     def count(self, kind: str, stage: str, rule: str, number: int = 1) -> None:
         """Count `number` documents, spans or failures (`kind` as in the ledger) under `stage` and `rule`."""
-        rules = {"document": self.dropped, "span": self.spans, "failed": self.failed}[kind].setdefault(stage, {})
+        counts: Rules = getattr(self, _COUNTS[kind])
+        rules = counts.get(stage)
+        if rules is None:
+            rules = counts[stage] = {}
         count_reason(rules, rule, number)
 
     def check(self, place: str) -> None:
@@ -113,6 +122,7 @@ class Tally:
             into.documents_in += stage.documents_in
             into.documents_out += stage.documents_out
             into.cpu_seconds += stage.cpu_seconds
+            into.bytes_out += stage.bytes_out
 
     @classmethod
     def sum(cls, tallies: Iterable[Tally]) -> Tally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import pathlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from pipeline.documents import Batch
 from pipeline.errors import InputError, UserError
+from pipeline.paths import PathFault, find_files
 from pipeline.readers import (
     Fault,
     InputFile,
@@ -24,7 +24,7 @@ from pipeline.readers import (
 from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.readers.encodings import decode
 from pipeline.readers.packed import wide_of
-from pipeline.storage import below, open_input
+from pipeline.storage import Folder, expand, open_input, reach
 
 SPLIT_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20
@@ -56,20 +56,21 @@ class Piece:
                 yield 1
 
 
-def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") -> list[Piece]:
+def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text", documents: str = "file") -> list[Piece]:
     """Return the pieces of all files that `paths` (files, folders, globs, URLs) name, in order, each once.
 
+    Args:
+        documents: of text files: what in them is a document, ``file``, ``line`` or ``paragraph``.
     Raises:
         UserError: a path matches nothing, or a file holds no text.
     """
     files = list(dict.fromkeys(file for path in paths for file in files_named(str(path))))
     if not files:
         raise UserError("paths: no files given; name at least one Parquet, JSONL or text file")
-    columns = () if text_column == "text" else (("text", text_column),)
     pieces: list[Piece] = []
     for path in files:
-        file = InputFile(path, pathlib.PurePath(path).name, None, columns)
-        if path.endswith(".txt"):
+        file = file_at(path, text_column, documents)
+        if path.endswith(".txt") and documents == "file":
             pieces.append(Piece(Split(file, _TEXT, 0, 0)))
             continue
         if "text" not in provides(file):
@@ -79,21 +80,33 @@ def find_inputs(paths: Sequence[str | pathlib.Path], text_column: str = "text") 
     return pieces
 
 
+def file_at(path: str, text_column: str = "text", documents: str = "file") -> InputFile:
+    """Return the file at `path` as a command was told of it."""
+    columns = () if text_column == "text" else (("text", text_column),)
+    return InputFile(path, pathlib.PurePath(path).name, None, columns, documents, "--text-column")
+
+
 def files_named(path: str) -> list[str]:
-    """Return the files that `path` (a file, a folder or a glob, here or in a bucket) names, as absolute paths or URLs. Raises
-    UserError for none."""
+    """Return the files that `path` (a file, a folder, a pattern or a URL) means, as absolute paths. Raises UserError for none."""
     if "://" in path:
-        return below(path)
-    place = pathlib.Path(path)
-    if place.is_dir():
-        found = [str(p) for p in sorted(place.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
-    elif place.is_file():  # whatever a glob would read into its name
-        found = [path]
-    else:
-        found = sorted(p for p in glob.glob(path, recursive=True) if pathlib.Path(p).is_file())
+        return _in_store(path)
+    try:
+        return find_files(path, pathlib.Path.cwd()).files
+    except PathFault as fault:
+        raise UserError(f"paths: {fault}") from fault
+
+
+def _in_store(url: str) -> list[str]:
+    """Return the objects that `url` (an object, a folder, a pattern, a list of paths) names."""
+    folder, _, name = url.rstrip("/").rpartition("/")
+    is_pattern = any(sign in url for sign in "*?[")
+    if is_pattern or url.startswith(("http://", "https://")) or Folder(folder).exists(name):
+        return expand([url])
+    reach(url)
+    found = [n for n in Folder(url).names() if not n.rsplit("/", 1)[-1].startswith((".", "_"))]
     if not found:
-        raise UserError(f"paths: {path} matches no file; mend the path")
-    return [str(pathlib.Path(p).resolve()) for p in found]
+        raise UserError(f"paths: {url} is no object, and no folder that holds any; mend the path")
+    return [f"{url.rstrip('/')}/{n}" for n in found]
 
 
 def _whole_file(file: InputFile, number: int, schema: pa.Schema) -> Batch:

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import NoReturn
 
 from pipeline.errors import AccountingError, UserError
+from pipeline.imports import imported_late
 from pipeline.registry import did_you_mean
 from pipeline.stage import installed_version
 from tokenmill.streams import safe_streams
@@ -92,6 +93,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             raise UserError(
                 f"there is no command {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}; `tokenmill` lists them"
             )
+        imported_late()
         parser = build_parser(only)
         given = parser.parse_args(arguments, argparse.Namespace(build_parser=build_parser))
         if given.command is None:

@@ -140,8 +140,9 @@ function sectionOf(section, open) {
 function table(head, rows, name) {
   const box = element("div", undefined, { class: "wide", tabindex: "0", role: "region", "aria-label": name }), made = element("table"), top = element("tr");
   for (const cell of head) top.append(element("th", cell, { scope: "col" }));
-  made.append(top);
-  for (const row of rows) { const line = element("tr"); for (const cell of row) line.append(element("td", cell)); made.append(line); }
+  made.createTHead().append(top);
+  const body = made.createTBody();
+  for (const row of rows) { const line = element("tr"); for (const cell of row) line.append(element("td", cell)); body.append(line); }
   box.append(made);
   return box;
 }

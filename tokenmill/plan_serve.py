@@ -39,6 +39,7 @@ form.fields{display:grid;grid-template-columns:repeat(auto-fill,minmax(155px,1fr
 input,select,button{font:inherit;font-size:16px;color:var(--ink);background:var(--paper);border:1px solid var(--soft);border-radius:4px;padding:5px 8px;max-width:100%}input[type=range]{width:100%;padding:0;accent-color:var(--bar)}
 label input:not([type=range]),label select{display:block;width:100%}button{cursor:pointer;background:var(--wash)}#error{min-height:1.6em;color:var(--accent);font-weight:600}.hidden{display:none}
 dl{display:grid;grid-template-columns:1fr}dl>details{padding:4px 0}summary .v{font-weight:600;float:right;padding-left:12px}pre.why{border:0;padding:4px 0 4px 16px;color:var(--soft)}#figures{position:sticky;top:0;background:var(--paper);padding:8px 0;margin:8px 0;border-bottom:1px solid var(--line);z-index:1}@media (max-width:600px){#figures{gap:4px 18px}#figures b{font-size:17px}#figures span{font-size:12px}}#curve{touch-action:none;cursor:crosshair}
+@media print{#figures{position:static}input[type=range],button,#point{display:none}input,select{border:0;padding:0;appearance:none}}
 """
 
 

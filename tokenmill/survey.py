@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import re
 import tempfile
@@ -19,16 +20,18 @@ from pipeline.readers.arrow import open_arrow
 from pipeline.readers.delimited import columns_of
 from pipeline.readers.jsonl import beginning_of
 from pipeline.readers.objects import likely
-from pipeline.recipe import build_recipe
+from pipeline.recipe import Limits, build_recipe
 from pipeline.recipe_inputs import name_of
 from pipeline.run.drive import execute
 from pipeline.run.folder import local_folder
 from pipeline.run.plan import plan_run
 from pipeline.run.progress import Silent
-from pipeline.storage import open_input
+from pipeline.storage import head_input, open_input
 
 LOOK = 300
 """Documents of the try-out."""
+HEAD = 1 << 20
+"""Bytes of a text file that show whether blank lines separate its documents."""
 ROWS = 20
 """Rows of a table that show which column holds the text."""
 
@@ -41,11 +44,13 @@ class Kind:
         format: as `detect_format` says.
         columns: what the recipe must say of them.
         pages: they hold pages, not text.
+        documents: what is a document of a text file, where it is not the file.
     """
 
     format: str
     columns: tuple[tuple[str, str], ...] = ()
     pages: bool = False
+    documents: str = "file"
 
 
 @dataclass
@@ -98,6 +103,8 @@ def _looked_at(file: InputFile) -> tuple[InputFile, Kind]:
     try:
         given = provides(file)
     except UserError:
+        if format.partition(".")[0] == "tar":
+            raise
         records = _records(file, format)
         found = likely(records)
         if found is None or found[0] == found[1]:
@@ -106,8 +113,16 @@ def _looked_at(file: InputFile) -> tuple[InputFile, Kind]:
             found = ("text", found[1])  # called a page, but no markup
         file = InputFile(file.path, file.name, file.source, (found,))
         given = provides(file)
+    if format == "txt" and head_input(file.path).size > Limits().record_bytes:
+        file = dataclasses.replace(file, documents=_documents_of(file))
     plan_splits(file, 1 << 40)
-    return file, Kind(format, file.columns, "raw" in given and "text" not in given)
+    return file, Kind(format, file.columns, "raw" in given, file.documents)
+
+
+def _documents_of(file: InputFile) -> str:
+    """Return what is a document of a text file that is too large to be one: a paragraph, where blank lines are at its start."""
+    with open_input(file.path) as source:
+        return "paragraph" if re.search(rb"\n[ \t\r]*\n", source.read(HEAD)) else "line"
 
 
 def _records(file: InputFile, format: str) -> list[Mapping[str, Any]]:
@@ -182,7 +197,7 @@ class TryOut:
         """Return how the first `LOOK` documents go through `stages`, as a recipe has them; passes are made once."""
         place = pathlib.Path(self._folder.name)
         paths = [
-            {"path": typed(file.path), "columns": dict(file.columns)} if file.columns else {"path": typed(file.path)}
+            {"path": typed(file.path), "columns": dict(file.columns), "documents": file.documents}
             for file in self._inputs
         ]
         table = {

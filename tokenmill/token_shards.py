@@ -5,12 +5,14 @@ They are made from what was published, have a manifest of their own, and stand a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pipeline.errors import RecipeError, UserError
 from pipeline.recipe import Recipe, options_from
+from pipeline.run.folder import MANIFEST
 from pipeline.storage import Folder
-from tokenizer.training.options import DEFAULT_SPECIAL_TOKENS
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS
 
 FOLDER = "tokens"
 
@@ -37,12 +39,16 @@ class TokensTable:
     """Tokens of one file, about."""
     dtype: str = ""
     """uint16 or int32; empty: uint16 below 65,500 tokens."""
+    by: str = ""
+    """``source``: parts of one source each, with a weight for each; empty: all sources together."""
+    epochs: dict[str, float] = field(default_factory=dict)
+    """How often a training reads each source; those of ``mix`` if not given, else once. Needs ``by``."""
 
 
 def check_tokens(recipe: Recipe) -> None:
     """Raise RecipeError for a ``[tokens]`` table that cannot work."""
     table = options_from(TokensTable, recipe.tables["tokens"], FOLDER)
-    from tokenizer.shards.options import FORMATS
+    from tokenizer.shards.options import BY, FORMATS
 
     for name in table.format:
         if name not in FORMATS:
@@ -51,6 +57,13 @@ def check_tokens(recipe: Recipe) -> None:
         raise RecipeError("tokens.held_out", f"{table.held_out} is no share from 0 to below 1")
     if table.part_tokens < 1:
         raise RecipeError("tokens.part_tokens", f"{table.part_tokens} must be at least 1")
+    if table.by not in BY:
+        raise RecipeError("tokens.by", f"{table.by!r} is unknown; known is source")
+    if table.epochs and not table.by:
+        raise RecipeError("tokens.epochs", 'is of parts by source; add by = "source"')
+    for name, number in table.epochs.items():
+        if not 0 < number < float("inf"):
+            raise RecipeError("tokens.epochs", f"{name} = {number} must be above 0")
     if table.tokenizer and table.vocab_size:
         raise RecipeError("tokens", "names vocab_size and tokenizer; give one of the two")
     if table.tokenizer:
@@ -82,19 +95,32 @@ def write_tokens(recipe: Recipe, out: Folder, workers: int) -> None:
     from tokenizer.shards.options import ShardOptions
 
     table = options_from(TokensTable, recipe.tables[FOLDER], FOLDER)
-    path = _placed(recipe, table) if table.tokenizer else f"{out.url}/tokenizer/{_size(out, table)}"
+    own = "" if table.tokenizer else f"{out.url}/tokenizer/{table.vocab_size or _largest(out)}"
     options = ShardOptions(
-        open_model(path), table.eod, table.bos, table.shuffle, table.held_out, table.part_tokens, table.dtype
-    )
-    make_shards([f"{out.url}/data"], options, out / FOLDER, formats=table.format, workers=workers, replace=True)
+        open_model(own or _placed(recipe, table)),
+        table.eod, table.bos, table.shuffle, table.held_out, table.part_tokens, table.dtype, table.by,
+    )  # fmt: skip
+    epochs = (table.epochs or epochs_of(out)) if table.by else {}
+    make_shards(
+        [f"{out.url}/data"], options, out / FOLDER,
+        formats=table.format, epochs=epochs, workers=workers, replace=True,
+    )  # fmt: skip
+
+
+def epochs_of(run: Folder) -> Mapping[str, float]:
+    """Return how often a training reads each source of the finished `run`, by its last ``mix``; empty without one."""
+    found: Mapping[str, float] = {}
+    for stage in run.get_json(MANIFEST)["stages"]:
+        if stage["stage"] == "mix":
+            found = stage["parameters"].get("epochs", {})
+    return found
 
 
 def _placed(recipe: Recipe, table: TokensTable) -> str:
+    """Return where the tokenizer of the recipe's own lies."""
     return table.tokenizer if "://" in table.tokenizer else str(recipe.folder / table.tokenizer)
 
 
-def _size(out: Folder, table: TokensTable) -> str:
-    """Return the size of the ladder to encode by: as asked, or the largest that was reached."""
-    if table.vocab_size:
-        return str(table.vocab_size)
-    return str(max(int(size) for size in out.children("tokenizer") if size.isdigit()))
+def _largest(out: Folder) -> str:
+    """Return the largest size of the run's ladder that was reached."""
+    return max((name for name in out.children("tokenizer") if name.isdigit()), key=int)

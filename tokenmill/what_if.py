@@ -1,7 +1,7 @@
 """What other thresholds would have done in a finished run, told from its signals alone.
 
-Exact as far as every document's way is known: through the rule sets that stand in a row, and further where nothing comes
-in that the run had dropped; never past the stage that must see the whole corpus.
+Exact as far as every document's way is known: through the rule sets that stand in a row, and further, pass after pass, where
+nothing comes in that the run had dropped; never past the stage that must see the whole corpus.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Answer:
     Attributes:
         kept: documents left behind stage `exact_up_to`.
         dropped: by stage and rule, as far as that stage.
-        into, out: documents that come in there, and that go; masks over the documents of the pass `step`.
+        step: the pass with that stage; the masks below are over its documents.
+        there: which would come to it; before, after: which are left behind the stage in the run, and would be.
         later: about how many documents would be left in the end.
     """
 
@@ -58,10 +59,20 @@ class Answer:
     dropped: Rules
     exact_up_to: str
     step: PassSignals
-    into: np.ndarray
-    out: np.ndarray
-    kept_mask: np.ndarray
+    there: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
     later: float
+
+    @property
+    def into(self) -> np.ndarray:
+        """Documents that come in there: a mask."""
+        return self.after & ~self.before
+
+    @property
+    def out(self) -> np.ndarray:
+        """Documents that go."""
+        return self.before & ~self.after
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``what-if --json`` prints."""
@@ -138,50 +149,87 @@ class FinishedRun:
         return {**self.stages, **changed}
 
     def answer(self, stages: Mapping[str, RuleStage]) -> Answer:
-        """Return what the run would have come to with `stages`."""
+        """Return what the run would have come to with `stages`.
+
+        From the first pass that is changed on, pass by pass, for as long as every document's way is known: to where documents
+        come in that a later stage has not seen, or a stage must see the whole corpus.
+        """
         dropped = {label: dict(rules) for label, rules in self.summary.dropped.items()}
         touched = {label for label, stage in stages.items() if stage != self.stages[label]}
-        for step in [s for s in self.passes if touched & set(s.labels)] or self.passes[-1:]:
+        there: np.ndarray | None = None
+        for number, step in enumerate(self.passes):
+            there = np.ones(step.table.num_rows, bool) if there is None else there
+            if there.all() and not touched & set(step.labels) and step is not self.passes[-1]:
+                there = None
+                continue
             before, after = self._before(step), way(step, stages)
-            dropped.update(self._counted(step, after, stages, after.known))
-            same = after.known == len(step.labels) and np.array_equal(before.left == -1, after.left == -1)
-            known = step.labels[: after.known]
-            if not same:
-                upto = self.order.index(known[-1])
-                behind = [stays(w, after.known) for w in (before, after)]
-                share = self.summary.kept / max(1, int(behind[0].sum()))
-                kept = int(behind[1].sum())
-                return Answer(
-                    kept, self._ordered(dropped, upto), known[-1], step, behind[1] & ~behind[0], behind[0] & ~behind[1],
-                    behind[1], kept * share,
-                )  # fmt: skip
-        kept, nobody = self.summary.kept, np.zeros(len(after.left), bool)
+            dropped.update(self._counted(step, after, stages, after.known, there))
+            was, left = stays(before, after.known), stays(after, after.known) & there
+            if after.known == len(step.labels):
+                if np.array_equal(was, left):
+                    there = None
+                    continue
+                if not (left & ~was).any() and self._follows(number + 1):
+                    there = self._reach(number, left)
+                    continue
+            upto = step.labels[after.known - 1]
+            kept, known = int(left.sum()), self._ordered(dropped, self.order.index(upto))
+            later = kept * self.summary.kept / max(1, int(was.sum()))
+            return Answer(kept, known, upto, step, there, was, left, later)
         every = self._ordered(dropped, len(self.order))
-        return Answer(kept, every, self.order[-1], step, nobody, nobody, after.left == -1, kept)
+        stay = before.left == -1
+        kept = self.summary.kept
+        return Answer(kept, every, self.order[-1], step, np.ones(len(stay), bool), stay, stay, kept)
+
+    def _follows(self, number: int) -> bool:
+        """Tell whether pass `number` of those with signals begins where the one before it ends: with no corpus stage between."""
+        if number == len(self.passes):
+            return False
+        before, step = self.passes[number - 1 : number + 1]
+        return self.order.index(step.labels[0]) == self.order.index(before.labels[-1]) + 1
+
+    def _reach(self, number: int, left: np.ndarray) -> np.ndarray:
+        """Return bool: which documents of the pass behind pass `number` are among those that `left` says this one leaves."""
+        steps = read_signals(self.out, self.manifest, ("shard",))[number : number + 2]
+        shards: dict[str, int] = {}
+        places = []
+        for step, name in zip(steps, ("row", "number"), strict=True):
+            names, codes = step.codes("shard")
+            known = np.array([shards.setdefault(shard, len(shards)) for shard in names], np.int64)
+            places.append(known[codes] << 40 | step.column(name).astype(np.int64))
+        return np.isin(places[1], places[0][left])
 
     def _ordered(self, dropped: Rules, upto: int) -> Rules:
         """Return `dropped` in the order of the stages, through number `upto`; stages that drop nothing are not in it."""
         return {label: dropped[label] for label in self.order[: upto + 1] if dropped.get(label)}
 
-    def bytes_by_rule(self, step: PassSignals, stages: Mapping[str, RuleStage]) -> dict[tuple[str, str], int]:
-        """Return the bytes of text, as it came to the pass, of the documents that each rule of a rule set would drop."""
+    def bytes_by_rule(self, answer: Answer, stages: Mapping[str, RuleStage]) -> dict[tuple[str, str], int]:
+        """Return the bytes of text, as it came to the answer's pass, of the documents that each rule of it would drop."""
+        step = answer.step
         found, size = way(step, stages), step.column("bytes")
         dropped: dict[tuple[str, str], int] = {}
         for index, label in enumerate(step.labels[: found.known]):
             if label not in stages:
                 continue
-            here = found.left == index
+            here = (found.left == index) & answer.there
             for place, total in enumerate(np.bincount(found.rule[here], size[here])):
                 key = label, stages[label].rules[place].name
                 dropped[key] = dropped.get(key, 0) + int(total)
         return dropped
 
-    def _counted(self, step: PassSignals, found: Way, stages: Mapping[str, RuleStage], known: int) -> Rules:
-        """Return the documents that leave at each of the first `known` stages of `step`, by rule, most first."""
+    def _counted(
+        self,
+        step: PassSignals,
+        found: Way,
+        stages: Mapping[str, RuleStage],
+        known: int,
+        there: np.ndarray | None = None,
+    ) -> Rules:
+        """Return the documents that leave at each of the first `known` stages of `step`, by rule, most first; of those `there`."""
         names, codes = step.codes("rule")
         counted: Rules = {}
         for index, label in enumerate(step.labels[:known]):
-            here = found.left == index
+            here = (found.left == index) if there is None else (found.left == index) & there
             if label in stages and index in _in_rows(step):
                 rules = Counter(
                     {stages[label].rules[r].name: int(n) for r, n in enumerate(np.bincount(found.rule[here])) if n}

@@ -26,7 +26,7 @@ def told(
     run: FinishedRun, answer: Answer, stages: Mapping[str, RuleStage], changes: Sequence[str], examples: int
 ) -> str:
     """Return the answer, given with rule sets `stages`, in words and tables."""
-    was, sizes = run.answer(run.stages), run.bytes_by_rule(answer.step, stages)
+    was, sizes = run.answer(run.stages), run.bytes_by_rule(answer, stages)
     rows = []
     for label in run.order[: run.order.index(answer.exact_up_to) + 1]:
         before, after = (dropped.get(label, {}) for dropped in (run.summary.dropped, answer.dropped))
@@ -107,7 +107,7 @@ def sweep_of(run: FinishedRun, changes: Sequence[str], sweep: str) -> list[dict[
     for value in wanted:
         answer = run.answer(run.changed([*changes, f"{key.strip()}={value}"]))
         points.append(
-            {"value": value, **answer.as_dict(), "bytes": int(answer.step.column("bytes")[answer.kept_mask].sum())}
+            {"value": value, **answer.as_dict(), "bytes": int(answer.step.column("bytes")[answer.after].sum())}
         )
     return points
 

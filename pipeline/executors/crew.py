@@ -33,6 +33,9 @@ GOODBYE_SECONDS = 1.0
 OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
 """Signals that come from others; a process that faults gets other ones."""
 
+Ahead = tuple[Sequence[str], Sequence[Load]]
+"""Modules and calls that later rounds of tasks will need."""
+
 
 @dataclass
 class Crew:
@@ -43,7 +46,7 @@ class Crew:
     limits: WorkerLimits
     preload: Sequence[str] = ()
     loads: Sequence[Load] = ()
-    ahead: tuple[Sequence[str], Sequence[Load]] = ((), ())
+    later: Callable[[], Ahead] = lambda: ((), ())
     forks: Forks | None = None
     looked: bool = False  # memory and progress were looked at in the last `wait`
     _alive: set[int] = field(default_factory=set)
@@ -142,8 +145,9 @@ class Crew:
             self._board = Board(self.workers)
             self._born_with = self._needs
             self.forks = Forks(self._board.fileno(), self.preload, self.loads)
-            if any(self.ahead):
-                start_fork_server(*self.ahead)
+            modules, calls = self.later()
+            if modules or calls:
+                start_fork_server(modules, calls)
             self._selector.register(self.forks.channel, selectors.EVENT_READ, None)
             shared = {
                 "function": self._packed(self.function),

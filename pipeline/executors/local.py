@@ -27,7 +27,7 @@ from pipeline.executors.contract import (
     WorkerLimits,
     no_revision,
 )
-from pipeline.executors.crew import LOOK_SECONDS, Crew, modules_of
+from pipeline.executors.crew import LOOK_SECONDS, Ahead, Crew, modules_of
 from pipeline.executors.place import Answer, Place
 from pipeline.executors.worker import DONE, call
 from pipeline.guard import NOTHING
@@ -57,14 +57,15 @@ def run_local(
 
 
 @contextlib.contextmanager
-def kept_workers(workers: int, preload: Iterable[str] = (), loads: Iterable[Load] = ()) -> Iterator[Executor]:
+def kept_workers(workers: int, later: Callable[[], Ahead] = lambda: ((), ())) -> Iterator[Executor]:
     """Yield an executor like `run_local` whose workers live on from one round of tasks to the next, unless that needs
     more than they were born with. Rounds are one after the other; `workers` of a round counts for nothing.
 
     Args:
-        preload, loads: what later rounds will need, got ready while the first one works.
+        later: asked when the first worker is wanted: modules and calls that later rounds will need, got ready while this
+            one works.
     """
-    with Crew(call, workers, WorkerLimits(), ahead=(list(preload), list(loads))) as crew:
+    with Crew(call, workers, WorkerLimits(), later=later) as crew:
 
         def run(
             function: Callable[[Any], Any],

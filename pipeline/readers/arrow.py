@@ -15,7 +15,6 @@ from pipeline.guard import guard
 from pipeline.readers.contract import InputFile, Item, Mark
 from pipeline.readers.layout import Layout, is_text, layout_of
 from pipeline.readers.parquet import ParquetReader
-from pipeline.readers.stopping import stopped
 from pipeline.storage import open_input
 
 FILE_MAGIC = b"ARROW1\0\0"
@@ -80,9 +79,6 @@ class ArrowReader(ParquetReader):
             reader = open_arrow(self.split.file, self.split.format, source)
             whole = self.split.format == "arrow"
             for number in range(reader.num_record_batches) if whole else itertools.count():
-                if self.number == self.options.stop:
-                    yield stopped(self.split, self.options, self.number)
-                    return
                 data, rule, why = self._record_batch(reader, number, first)
                 if data is not None:
                     yield from self._pieces(data, first)
@@ -99,8 +95,9 @@ class ArrowReader(ParquetReader):
         self, reader: ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader, number: int, first: int
     ) -> tuple[pa.RecordBatch | None, str, str]:
         """Return record batch `number`, or None with the rule and the reason of its fault; no rule at the end."""
-        guard.working_on(self.number, first, batch=not self.options.careful)
-        if self.options.careful and self.number in self.options.skip:
+        doubted = self.number in self.options.doubts
+        guard.working_on(self.number, first, batch=not doubted)
+        if doubted and self.number in self.options.stops:
             return None, *self.options.skip[self.number]
         try:
             data = reader.get_batch(number) if self.split.format == "arrow" else reader.read_next_batch()
@@ -113,10 +110,16 @@ class ArrowReader(ParquetReader):
 
     def _pieces(self, data: pa.RecordBatch, first: int) -> Iterator[Item]:
         """Yield the documents and faults of `data`, whose first row is number `first` of the file, a few rows at a time."""
-        rows = 1 if self.options.careful else _ROWS
-        for start in range(0, data.num_rows, rows):
+        start = singly = 0
+        while start < data.num_rows:
+            singly = _ROWS if self.number in self.options.doubts else max(0, singly - 1)
+            rows = 1 if singly else _ROWS
             guard.working_on(self.number, first + start, batch=rows > 1)
-            yield from self._rows(data.slice(start, rows), first + start)
+            if self._is_left_out(singly):
+                yield from self._row_left_out(first + start)
+            else:
+                yield from self._rows(data.slice(start, rows), first + start)
+            start += rows
 
     def _layout_of_file(self) -> Layout:
         return arrow_layout(self.split.file, self.split.format)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,6 +11,10 @@ from pipeline.documents import Batch
 
 DEFAULT_SOURCE = "default"
 """The label of documents for which neither the recipe nor the file names a source."""
+
+
+DOCUMENTS = ("file", "line", "paragraph")
+"""What can be a document of a text file; paragraphs are what blank lines separate."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,16 @@ class InputFile:
         name: relative to the recipe; shown to people and stored in column `file`.
         source: label of its documents; None lets a `source` column of the file speak, else `DEFAULT_SOURCE`.
         columns: our name -> theirs, such as ``(("text", "content"), ("id", "doc_id"))``.
+        documents: of a text file: what in it is a document, one of `DOCUMENTS`.
+        option: the option of a command that names the column of the text, where no recipe does.
     """
 
     path: str
     name: str
     source: str | None = None
     columns: tuple[tuple[str, str], ...] = ()
+    documents: str = "file"
+    option: str = ""
 
     def theirs(self, ours: str) -> str | None:
         """Return what the recipe says the file calls our column `ours`, or None where it says nothing."""
@@ -58,7 +66,7 @@ class Split:
         return (self, *self.more)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Fault:
     """A record that was met and could not be read.
 
@@ -103,7 +111,7 @@ Item = Batch | Fault | Ignored | Mark
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a split.
+    """How to read a split. What is known of records that kill may grow while the split is read.
 
     Attributes:
         schema: columns of the batches, which conform exactly.
@@ -111,8 +119,9 @@ class ReadOptions:
         skip: number of a document that killed a worker before -> (rule, detail) of the fault to answer for it.
         number: of the first document.
         max_record_bytes: a record or line larger than this after decompression is a fault.
-        careful: read one document at a time, for one of a batch has killed a worker.
-        stop: number of the document at which reading killed a worker again though it was skipped: the split ends there.
+        doubts: numbers of the first rows of batches that have killed a worker: these are read row by row.
+        stops: numbers of documents at which reading killed a worker again though they were skipped: a row group, or
+            else the split, ends there.
     """
 
     schema: pa.Schema
@@ -120,5 +129,10 @@ class ReadOptions:
     skip: Mapping[int, tuple[str, str]]
     max_record_bytes: int
     number: int = 0
-    careful: bool = False
-    stop: int | None = None
+    doubts: Set[int] = frozenset()
+    stops: Set[int] = frozenset()
+
+    @property
+    def opens(self) -> bool:
+        """Whether the split may be opened: nothing has died of that."""
+        return self.number not in self.stops or self.number in self.doubts

@@ -9,16 +9,18 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
+from pipeline.errors import BrokenInput, InputError
 from pipeline.guard import guard
+from pipeline.readers.archive import NOT_READ, ArchiveReader, shows
 from pipeline.readers.arrow import FILE_MAGIC, STREAM_MAGIC, ArrowReader, arrow_layout
 from pipeline.readers.compressed import compression_of, open_feed
-from pipeline.readers.contract import InputFile, Item, ReadOptions, Split
+from pipeline.readers.contract import Ignored, InputFile, Item, ReadOptions, Split
 from pipeline.readers.delimited import DelimitedReader, columns_of
 from pipeline.readers.feed import Feed
 from pipeline.readers.footers import footer_of
 from pipeline.readers.jsonl import JsonlReader, beginning, beginning_of, check_beginning
 from pipeline.readers.layout import Layout, layout_of
+from pipeline.readers.names import kind_by_name
 from pipeline.readers.objects import check_keys, keys_of
 from pipeline.readers.packed import first_bytes, open_packed, wide_of
 from pipeline.readers.pages import is_binary
@@ -26,29 +28,31 @@ from pipeline.readers.parquet import ParquetReader
 from pipeline.readers.plain import PlainReader
 from pipeline.readers.stopping import stopped
 from pipeline.readers.stream import Stream
+from pipeline.readers.tar import is_tar
+from pipeline.readers.texts import TextsReader
 from pipeline.readers.warc import GRAMMARS, WarcReader
 from pipeline.storage import open_input
 
 _HEAD = 1 << 16
-_NAMES = {
-    "warc": ".warc", "wet": ".wet", "arc": ".arc", "jsonl": ".jsonl .ndjson .json", "parquet": ".parquet .parq",
-    "csv": ".csv", "tsv": ".tsv .tab", "txt": ".txt .text", "html": ".html .htm .xhtml", "arrow": ".arrow .feather",
-}  # fmt: skip
-_ENDINGS = {ending: kind for kind, endings in _NAMES.items() for ending in endings.split()}
-_PACKED = (".gz", ".zst", ".zstd", ".lz4", ".bz2", ".xz")
 _TEXTUAL = ("jsonl", "csv", "tsv", "txt", "html")
 _OBJECT = re.compile(rb"\{\s*[\"}]")
 _LIST = re.compile(rb"\[\s*[\[{\"\]]")
 _LONGEST_LINE = 1 << 24
+_BEGIN = {
+    "parquet": "Parquet but does not begin with PAR1",
+    "arrow": "Arrow but does not begin with ARROW1",
+    "tar": "an archive but does not begin with the header of one",
+}
 _TEXTS_LOOKED_AT = 8
 """Records at the start of a WARC in which a `conversion`, and no answer of a server, makes it a WET."""
 TABLES = ("parquet", "arrow", "arrows")
 """Formats that bring columns with types."""
+NOT_IN_ARCHIVES = ("tar", *TABLES)
 
 
 def detect_format(file: InputFile) -> str:
     """Return what `file` is: ``parquet``, ``arrow``, ``arrows``, ``warc``, ``wet``, ``arc``, ``jsonl``, ``json``, ``csv``,
-    ``tsv``, ``txt``, ``html``, with its packing behind it where it has one (``jsonl.gz``, ``csv.utf-16le``), or ``empty``.
+    ``tsv``, ``txt``, ``html``, ``tar``, with its packing behind it where it has one (``jsonl.gz``, ``csv.utf-16le``), or ``empty``.
     Content decides; the name only where content says nothing, as with CSV and text.
 
     Raises:
@@ -77,13 +81,12 @@ def detect_format(file: InputFile) -> str:
             kind = "wet"
         if kind == "jsonl" and _many_lines(open_packed(source, packing), head):
             kind = "json"
-    if kind in ("parquet", "arrow"):
-        what = "Parquet but does not begin with PAR1" if kind == "parquet" else "Arrow but does not begin with ARROW1"
-        raise InputError(f"{file.name} is called {what}: it is damaged or something else")
+    if kind in _BEGIN and named:
+        raise InputError(f"{file.name} is called {_BEGIN[kind]}: it is damaged or something else")
     if kind is None or (named and kind in _TEXTUAL and is_binary(head)):
         raise InputError(
-            f"{file.name} is of no format that is read here (WARC, WET, ARC, Parquet, Arrow, JSON, CSV, TSV, text; gzip, "
-            "zstd, lz4, bzip2, xz): convert it, or take it out of input.paths"
+            f"{file.name} is of no format that is read here (WARC, WET, ARC, Parquet, Arrow, JSON, CSV, TSV, text, tar; "
+            "gzip, zstd, lz4, bzip2, xz): convert it, or take it out of input.paths"
         )
     return f"{kind}.{packing}" if packing else kind
 
@@ -106,6 +109,8 @@ def _table_of(file: InputFile, magic: bytes) -> str | None:
 
 
 def _kind_of(head: bytes) -> str | None:
+    if is_tar(head):
+        return "tar"
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for kind in ("warc", "arc"):
         if GRAMMARS[kind].begins(start):
@@ -137,19 +142,6 @@ def _many_lines(feed: Feed, head: bytes) -> bool:
     return False
 
 
-def kind_by_name(name: str) -> str | None:
-    """Return what a file of this name should be, None where its ending says nothing."""
-    name = name.lower()
-    for _ in range(2):
-        stem, dot, ending = name.rpartition(".")
-        if dot + ending in _ENDINGS:
-            return _ENDINGS[dot + ending]
-        if dot + ending not in _PACKED:
-            return None
-        name = stem
-    return None
-
-
 def _holds_texts(feed: Feed, kind: str) -> bool:
     """Return whether one of the first records is a `conversion`, and none of them an answer of a server."""
     stream = Stream(feed, GRAMMARS[kind])
@@ -174,7 +166,7 @@ def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:
     """Return the pieces `file` is read in, in order; none for an empty file.
 
     They depend on the file and `split_bytes` (bytes as stored) alone. Parquet is cut into runs of row groups; plain
-    JSON lines, and WARC and ARC that are plain or of a gzip member a record, into byte ranges; other files are one piece.
+    JSON lines, texts of a document a line or paragraph, and WARC and ARC that are plain or of a gzip member a record, into byte ranges; other files are one piece.
     """
     kind = detect_format(file)
     if kind == "empty":
@@ -185,7 +177,7 @@ def plan_splits(file: InputFile, split_bytes: int) -> list[Split]:
         size = source.seek(0, 2)
         base, _, compression = kind.partition(".")
         crawl = base in GRAMMARS
-        whole = not (crawl or base == "jsonl")
+        whole = not (crawl or base == "jsonl" or (base == "txt" and file.documents != "file"))
         if compression:
             whole = not (crawl and compression == "gz" and _member_a_record(source, base))
     if whole:
@@ -245,6 +237,8 @@ def provides(file: InputFile) -> set[str]:
     base, _, packing = detect_format(file).partition(".")
     if base in TABLES:
         return set(_layout(file, base).payload)
+    if base == "tar":
+        return shows(file, packing, _member_provides)
     if base in ("jsonl", "json", "csv", "tsv"):
         if base.startswith("json"):
             found = beginning_of(file, base, packing)
@@ -256,6 +250,20 @@ def provides(file: InputFile) -> set[str]:
         check_keys(file, first, keys, key="key" if base.startswith("json") else "column")
         return {keys.column}
     return {"text"} if base in ("wet", "txt", "empty") else {"raw"}
+
+
+def _member_provides(file: InputFile) -> set[str]:
+    """Return what documents of `file`, which an archive held, carry; nothing for one that cannot be read: it will be a fault."""
+    try:
+        kind = detect_format(file).partition(".")[0]
+    except InputError:
+        return set()
+    if kind in NOT_IN_ARCHIVES:
+        return set()
+    try:
+        return provides(file)
+    except BrokenInput:
+        return set()
 
 
 def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
@@ -270,7 +278,7 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
         InputError: the file cannot be opened.
     """
     base, _, packing = split.format.partition(".")
-    if options.number == options.stop:
+    if not options.opens:
         yield stopped(split, options, options.number)
         return
     guard.working_on(options.number, split.start)
@@ -282,7 +290,28 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[Item]:
         yield from JsonlReader(split, options, packing, options.number).read()
     elif base in ("csv", "tsv"):
         yield from DelimitedReader(split, options, packing, options.number).read()
+    elif base == "tar":
+        yield from ArchiveReader(split, options, packing, _read_member, options.number).read()
+    elif base == "txt" and split.file.documents != "file":
+        yield from TextsReader(split, options, packing, options.number).read()
     elif base in ("txt", "html"):
         yield from PlainReader(split, options, packing, options.number).read()
     else:
         yield from WarcReader(split, options, packing, options.number).read()
+
+
+def _read_member(file: InputFile, options: ReadOptions) -> Iterator[Item]:
+    """Yield what `file`, which was unpacked from an archive, holds; one without texts, such as facts about a page beside it,
+    is counted."""
+    kind = detect_format(file).partition(".")[0]
+    if kind in NOT_IN_ARCHIVES:
+        raise InputError(f"{file.name} is {kind}, which is not read from an archive: unpack it")
+    try:
+        provides(file)
+    except BrokenInput:
+        pass  # its lines are faults
+    except InputError:
+        yield Ignored(f"{NOT_READ}: {kind} without a text", 1)
+        return
+    for split in plan_splits(file, 1 << 62):
+        yield from read_split(split, options)

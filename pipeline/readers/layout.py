@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipeline.documents import INPUT_FIELDS
 from pipeline.errors import InputError
 from pipeline.readers.contract import InputFile
-from pipeline.readers.objects import likely
+from pipeline.readers.objects import likely, name_the_text
 
 _OURS = {field.name for field in INPUT_FIELDS}
 _LABELS = ("id", "url", "source", "content_type", "truncated", "date", "extra")
@@ -135,7 +135,7 @@ def _payload(file: InputFile, schema: pa.Schema) -> dict[str, Place]:
         if not payload and theirs in schema.names:
             payload[ours] = _text_place(file, schema, theirs)
     if not payload:
-        raise InputError(f'{file.name} has no column "text" or "html"; {_columns(schema)}: {_remedy(schema)}')
+        raise InputError(f'{file.name} has no column "text" or "html"; {_columns(schema)}: {_remedy(file, schema)}')
     return payload
 
 
@@ -150,10 +150,12 @@ def field_at(schema: pa.Schema, place: Place) -> pa.Field:
 def _place(file: InputFile, schema: pa.Schema, name: str) -> Place:
     places = schema.get_all_field_indices(name)
     if len(places) > 1:
-        raise InputError(f"{file.name} has more than one column {name!r}; {_columns(schema)}: mend input.columns")
+        raise InputError(
+            f"{file.name} has more than one column {name!r}; {_columns(schema)}: mend {file.option or 'input.columns'}"
+        )
     place = (places[0],) if places else _inside(list(schema), name)
     if place is None:
-        remedy = _remedy(schema) if name in (file.theirs("text"), file.theirs("html")) else "mend input.columns"
+        remedy = _remedy(file, schema) if name in (file.theirs("text"), file.theirs("html")) else "mend input.columns"
         raise InputError(f"{file.name} has no column {name!r}; {_columns(schema)}: {remedy}")
     return place
 
@@ -174,7 +176,9 @@ def _text_place(file: InputFile, schema: pa.Schema, name: str) -> Place:
     place = _place(file, schema, name)
     kind = field_at(schema, place).type
     if not (is_text(kind) or pa.types.is_null(kind) or is_text_list(kind)):
-        raise InputError(f"column {name!r} of {file.name} is {kind}, not text; {_columns(schema)}: {_remedy(schema)}")
+        raise InputError(
+            f"column {name!r} of {file.name} is {kind}, not text; {_columns(schema)}: {_remedy(file, schema)}"
+        )
     return place
 
 
@@ -194,12 +198,9 @@ def _leaves(fields: list[pa.Field], before: str = "") -> dict[str, pa.DataType]:
     return found
 
 
-def _remedy(schema: pa.Schema) -> str:
+def _remedy(file: InputFile, schema: pa.Schema) -> str:
     texts = {name: "x" for name, kind in _leaves(list(schema)).items() if is_text(kind) or is_text_list(kind)}
-    found = likely([texts])
-    if found is None:
-        return "none holds text; take the file out of input.paths"
-    return f'say which is the text by input.columns = {{ {found[0]} = "{found[1]}" }}'
+    return name_the_text(file, likely([texts]))
 
 
 def is_text_list(kind: pa.DataType) -> bool:

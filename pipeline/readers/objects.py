@@ -6,6 +6,7 @@ file is refused before any work starts, with the keys that are there and the lik
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,7 @@ class Keys:
     paragraphs: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NoText:
     """Why an object is no document, with what names it."""
 
@@ -82,13 +83,13 @@ def check_keys(file: InputFile, first: Sequence[Mapping[str, Any]], keys: Keys, 
         if not any(has(o, theirs) for o in first):
             raise InputError(
                 f"{file.name}: {what} {'has' if len(first) == 1 else 'have'} no {key} {theirs!r}; there are "
-                f"{_list(first)}: {_remedy(ours, first)}"
+                f"{_list(first)}: {_remedy(file, ours, first)}"
             )
     values = [value for o in first for value in [value_at(o, keys.payload)] if value is not None]
     if values and not any(isinstance(value, str) or is_paragraphs(value) for value in values):
         raise InputError(
             f"{file.name}: {key} {keys.payload!r} is {type_name(values[0])}, not text, in {what}; there are "
-            f"{_list(first)}: {_remedy('text' if keys.column == 'text' else 'html', first)}"
+            f"{_list(first)}: {_remedy(file, 'text' if keys.column == 'text' else 'html', first)}"
         )
 
 
@@ -102,18 +103,28 @@ def _list(first: Sequence[Mapping[str, Any]]) -> str:
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "") if names else "no keys"
 
 
-def _remedy(ours: str, first: Sequence[Mapping[str, Any]]) -> str:
+def _remedy(file: InputFile, ours: str, first: Sequence[Mapping[str, Any]]) -> str:
     if ours not in ("text", "html"):
         return f'mend input.columns = {{ {ours} = "…" }}'
     found = likely(first)
-    if found is None:
-        within = next((name for o in first for name, value in leaves(o) if _is_rows(value)), None)
-        if within is not None:
-            return f"{within} is a list of objects: write them as JSON lines, one a line"
-        return "none holds text; take the file out of input.paths"
-    if len(found[1].split()) > 4:
+    within = next((name for o in first for name, value in leaves(o) if _is_rows(value)), None)
+    if found is None and within is not None:
+        return f"{within} is a list of objects: write them as JSON lines, one a line"
+    if found is not None and len(found[1].split()) > 4:
         return "they look like no names: write a first row that names the columns"
-    return f'say which is the text by input.columns = {{ {found[0]} = "{found[1]}" }}'
+    return name_the_text(file, found)
+
+
+def name_the_text(file: InputFile, found: tuple[str, str] | None) -> str:
+    """Return what to do about a column of texts that is not where it should be; `found`: the likely one, as `likely` says."""
+    if found is None:
+        return "none holds text; " + ("leave the file out" if file.option else "take the file out of input.paths")
+    ours, theirs = found
+    if not file.option:
+        return f'say which is the text by input.columns = {{ {ours} = "{theirs}" }}'
+    if ours == "html":
+        return f"{theirs} holds pages: make text of them first, by `tokenmill run` with an extract stage"
+    return f"say which is the text by {file.option} {shlex.quote(theirs)}"
 
 
 def likely(first: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
@@ -207,18 +218,22 @@ def document(value: dict[str, Any], keys: Keys, file: InputFile, offset: int) ->
     payload = _taken(value, keys.payload)
     if keys.paragraphs and is_paragraphs(payload):
         payload = PARAGRAPH.join(payload)
-    for ours, theirs in keys.others.items():
+    for ours, theirs in keys.others.items() if value else ():
         if (theirs in value or ("." in theirs and has(value, theirs))) and not (
             ours == "source" and file.source is not None
         ):
             row[ours] = _label(_taken(value, theirs))
-    row["id"] = row.get("id") or f"{file.name}#{offset}"
-    row["source"] = file.source or row.get("source") or DEFAULT_SOURCE
+    id = row.get("id") or f"{file.name}#{offset}"
     if not isinstance(payload, str):
         what = "is null or missing" if payload is None else f"is {type_name(payload)}, not a text"
-        there = ", ".join(sorted([*value, *(keys.others[k] for k in row if k in keys.others)])[:_SHOWN])
-        detail = f"key {keys.payload!r} {what}; keys there: {there}; name the right one by input.columns"
-        return NoText("no_text" if payload is None else "not_a_text", detail, row["id"], row.get("url"))
+        there = (
+            ", ".join(sorted([*value, *(keys.others[ours] for ours in row if ours in keys.others)])[:_SHOWN]) or "none"
+        )
+        detail = (
+            f"key {keys.payload!r} {what}; keys there: {there}; name the right one by {file.option or 'input.columns'}"
+        )
+        return NoText("no_text" if payload is None else "not_a_text", detail, id, row.get("url"))
+    row["id"], row["source"] = id, file.source or row.get("source") or DEFAULT_SOURCE
     if keys.column == "raw":
         row.update(raw=clean_text(payload).encode(), content_type="text/html; charset=utf-8")
     else:

@@ -5,6 +5,7 @@ Texts may be string, large_string, string_view, binary holding UTF-8, a dictiona
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +30,7 @@ MOST_MISSING = 1 << 16
 """Rows of one row group that fail one by one where they cannot be read; a damaged footer may claim any number."""
 BOMB = 500
 """Compression beyond this is none of texts."""
-MOST_EXPANDED = 1 << 33
+MOST_EXPANDED = 1 << 30
 """What a row group may expand to, however little is stored of it: a dictionary of one value repeats for a few bytes."""
 
 
@@ -61,25 +62,27 @@ class ParquetReader:
     def _group(self, file: pq.ParquetFile, group: int, first: int) -> Iterator[Item]:
         """Yield the rows of row group `group`, whose first row is number `first` of the file."""
         about = file.metadata.row_group(group)
-        rows, number = self._rows_at_once(about), self.number
+        found, number = _Rows(file, group, self._rows_at_once(about)), self.number
         done, rule, why = 0, "damaged_row_group", "it ends early"
         size, most = 0, max(MOST_EXPANDED, BOMB * _stored(about))
-        batches: Iterator[pa.RecordBatch] | None = None
+        singly = 0  # rows of a batch that has killed a worker, which are read one by one
         while done < about.num_rows:
-            guard.working_on(self.number, first + done, batch=not self.options.careful)
-            if self.options.careful and self.number in self.options.skip:
+            singly = found.size if self.number in self.options.doubts else max(0, singly - 1)
+            guard.working_on(self.number, first + done, batch=not singly)
+            if singly and self.number in self.options.stops:
                 rule, why = self.options.skip[self.number]
                 why = f"{why}, while row {first + done} was read"
                 break
             try:
-                batches = batches or file.iter_batches(batch_size=rows, row_groups=[group], use_threads=False)
-                data = next(batches, None)
+                data = found.next(done, 1 if singly else found.size)
             except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
                 why = " ".join(str(error).split())[:200]
                 break
             if data is None:
                 break
-            for item in self._rows(data, first + done):
+            for item in (
+                self._row_left_out(first + done) if self._is_left_out(singly) else self._rows(data, first + done)
+            ):
                 size += item.data.nbytes if isinstance(item, Batch) else 0
                 yield item
             done += data.num_rows
@@ -90,6 +93,14 @@ class ParquetReader:
         if about.num_rows < 0:
             yield self._fault(first, "damaged_row_group", f"row group {group} claims {about.num_rows} rows")
         yield from self._missing(first + done, about.num_rows - done, rule, f"row group {group} cannot be read: {why}")
+
+    def _is_left_out(self, singly: int) -> bool:
+        """Return whether the one row that was read has killed a worker, so that nothing is made of it."""
+        return singly > 0 and self.number in self.options.skip
+
+    def _row_left_out(self, row: int) -> Iterator[Item]:
+        yield self._fault(row, *self.options.skip[self.number])
+        yield Mark(self.number)
 
     def _missing(self, row: int, count: int, rule: str, why: str) -> Iterator[Item]:
         """Yield the faults of `count` rows from `row` on that the file promised and does not give."""
@@ -105,8 +116,6 @@ class ParquetReader:
         The sizes it states are those of its pages: where they hold a dictionary, the rows may be far larger. Where
         they expand as no text does, any row may be as large as its column.
         """
-        if self.options.careful:
-            return 1
         columns = [about.column(index) for index in range(about.num_columns)]
         bombs = [
             c.total_uncompressed_size for c in columns if c.total_uncompressed_size > BOMB * c.total_compressed_size
@@ -186,6 +195,36 @@ class ParquetReader:
         fault = Fault(self.number, row, rule, detail, id or f"{self.split.file.name}#{row}", url)
         self.number += 1
         return fault
+
+
+class _Rows:
+    """The rows of a row group, `size` at a time, and from where that is asked for fewer."""
+
+    def __init__(self, file: pq.ParquetFile, group: int, size: int):
+        self.size = size
+        self._file, self._group = file, group
+        self._batches: Iterator[pa.RecordBatch] | None = None
+        self._single = False
+
+    def next(self, done: int, count: int) -> pa.RecordBatch | None:
+        """Return up to `count` rows behind the first `done`, None at the end; `count` is `size`, or 1."""
+        if count < self.size and not self._single:
+            self._single = True
+            self._batches = self._open(1)
+            for _ in range(done):
+                next(self._batches)
+        if self._batches is None:
+            self._batches = self._open(self.size)
+        if not self._single:
+            return next(self._batches, None)
+        rows = list(itertools.islice(self._batches, count))
+        return pa.Table.from_batches(rows).combine_chunks().to_batches()[0] if rows else None
+
+    def _open(self, size: int) -> Iterator[pa.RecordBatch]:
+        found: Iterator[pa.RecordBatch] = self._file.iter_batches(
+            batch_size=size, row_groups=[self._group], use_threads=False
+        )
+        return found
 
 
 def _stored(about: pq.RowGroupMetaData) -> int:

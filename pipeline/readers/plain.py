@@ -63,7 +63,8 @@ class PlainReader:
                 raw += piece
         if len(raw) > limit:
             why = (
-                f"more than {limit} bytes; a file of text is one document: cut it, or write its documents as JSON lines"
+                f"more than {limit} bytes; a file of text is one document, unless the recipe says "
+                'documents = "line" or "paragraph" in [input]'
             )
             return Fault(self.number, 0, "record_too_large", why, file.name)
         if feed.damage:
@@ -73,5 +74,8 @@ class PlainReader:
             return None
         row = {"id": file.name, "source": file.source or DEFAULT_SOURCE, "file": file.name, "offset": 0}
         if self.split.format.partition(".")[0] == "html":
+            if "raw" not in self.options.schema.names:
+                why = "a page among texts, which the first files of the archive do not show: unpack it"
+                return Fault(self.number, 0, "unexpected_page", why, file.name)
             return {**row, "raw": data, "content_type": "text/html"}
         return {**row, "text": text_of(data, text_encoding(data)).replace("\r\n", "\n")}

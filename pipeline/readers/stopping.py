@@ -28,7 +28,7 @@ def until_stop(reader: Reader, found: Iterator[T], start: int = NOTHING) -> Iter
     Args:
         start: offset in the file at which reading begins.
     """
-    while reader.number != reader.options.stop:
+    while reader.number not in reader.options.stops:
         guard.working_on(reader.number, start)
         item = next(found, None)
         if item is None:

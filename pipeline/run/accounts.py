@@ -49,12 +49,17 @@ class PassSummary:
 
 @dataclass
 class StageSummary:
-    """What one stage was given and handed on, and its CPU seconds, observation and decision included."""
+    """What one stage was given and handed on, and its CPU seconds, observation and decision included.
+
+    Attributes:
+        bytes_out: of the text that it handed on; 0 with documents: not known, of shards that an earlier version made.
+    """
 
     stage: str
     documents_in: int
     documents_out: int
     cpu_seconds: float
+    bytes_out: int = 0
 
 
 @dataclass
@@ -96,6 +101,7 @@ class PassReport:
         tally: of its shards; None for a pass that only observes.
         looked: CPU seconds of each observation, by label.
         decided: the decisions it began with.
+        worst: documents that failed in one shard of this execution, and the file it is of, where these are most.
     """
 
     name: str
@@ -108,6 +114,7 @@ class PassReport:
     decided: list[Decided] = field(default_factory=list)
     seconds: float = 0.0
     bytes_written: int = 0
+    worst: tuple[int, str] = (0, "")
 
     @property
     def cpu_seconds(self) -> float:
@@ -174,7 +181,7 @@ def _stage_lines(plan: RunPlan, reports: Sequence[PassReport], kept: int) -> lis
         first = counted.get(line.stage, line)  # documents that it could not observe are counted before its decision
         counted[line.stage] = StageTally(
             line.stage, first.documents_in, line.documents_out,
-            line.cpu_seconds + (first.cpu_seconds if first is not line else 0.0),
+            line.cpu_seconds + (first.cpu_seconds if first is not line else 0.0), line.bytes_out,
         )  # fmt: skip
     cpu: dict[str, float] = {}
     for report in reports:
@@ -182,11 +189,14 @@ def _stage_lines(plan: RunPlan, reports: Sequence[PassReport], kept: int) -> lis
             cpu[label] = cpu.get(label, 0.0) + seconds
         for decided in report.decided:
             cpu[decided.label] = cpu.get(decided.label, 0.0) + decided.cpu_seconds
+    texts, text = {}, reports[0].tally.bytes_in if reports[0].tally else 0
+    for label in plan.labels:  # a stage that changes nothing hands on what it was given
+        texts[label] = text = counted[label].bytes_out if label in counted else text
     lines, left = [], kept
-    for label in reversed(plan.labels):  # a stage that changes nothing was given what it handed on
+    for label in reversed(plan.labels):
         own = counted.get(label, StageTally(label, left, left))
         given, handed = own.documents_in, own.documents_out
-        lines.append(StageSummary(label, given, handed, own.cpu_seconds + cpu.get(label, 0.0)))
+        lines.append(StageSummary(label, given, handed, own.cpu_seconds + cpu.get(label, 0.0), texts[label]))
         left = given
     return lines[::-1]
 

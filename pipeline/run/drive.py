@@ -15,16 +15,17 @@ from pipeline.corpus_stage import CorpusStage
 from pipeline.decisions import DropPositions
 from pipeline.documents import POSITION_BITS
 from pipeline.errors import AccountingError, RecipeError, UserError, is_environment, said_of
-from pipeline.executors.contract import Executor, Result, WorkerLimits, no_revision
+from pipeline.executors.contract import Executor, Load, Result, WorkerLimits, no_revision
 from pipeline.executors.local import kept_workers, run_local
 from pipeline.run.accounts import PassReport, summarise
 from pipeline.run.commits import LookBrief, Records
 from pipeline.run.decide import FILE as DECISION
 from pipeline.run.decide import Decided, decide, failed_drops
+from pipeline.run.execution import executions_with
 from pipeline.run.folder import EARLIER, EDITION, UNFINISHED, Unfinished, bring_back, claim, noted
 from pipeline.run.inputs import InputMarks
 from pipeline.run.passes import Pass
-from pipeline.run.phase import ENOUGH, Phase
+from pipeline.run.phase import Phase
 from pipeline.run.plan import RunPlan, check_place, loads_of, preload_of
 from pipeline.run.progress import Progress, Silent
 from pipeline.run.publish import NEXT, Finish, Finished, publish, roll_forward
@@ -34,7 +35,7 @@ from pipeline.run.status import StatusBoard
 from pipeline.run.tryout import first_splits
 from pipeline.stage import StageFault, digest_of
 from pipeline.storage import Folder, lease
-from pipeline.tally import Tally, too_many
+from pipeline.tally import ENOUGH, Tally, too_many
 from pipeline.worker.shard import run_shard_task
 from pipeline.worker.task import IN_PIECE, Applied, Observer, PassWork
 
@@ -78,16 +79,16 @@ def execute(
     with lease(out):
         roll_forward(out)
         state = claim(out, plan.recipe, asked=asked)
+        state.executions = executions_with(state.executions, workers)
         if out.exists(UNFINISHED):
             out.sweep()  # what writers that were killed have left
         out.remove_tree(NEXT)
         with noted(out, state), contextlib.ExitStack() as stack:
-            if executor is None:
-                stages = plan.recipe.stages
-                executor = stack.enter_context(kept_workers(workers, preload_of(stages), loads_of(stages)))
             board = stack.enter_context(_told(progress or Silent(), out))
             sharing = stack.enter_context(Sharing(plan, out)) if share else None
-            run = _Run(plan, out, workers, board, state, retry_failed, executor, beside or {}, sharing)
+            run = _Run(plan, out, workers, board, state, retry_failed, beside or {}, executor or run_local, sharing)
+            if executor is None:
+                run.executor = stack.enter_context(kept_workers(workers, run.later))
             return run.carry_out(finish)
 
 
@@ -113,8 +114,8 @@ class _Run:
     progress: Progress
     state: Unfinished
     retry_failed: bool
-    executor: Executor
     beside: Mapping[str, str]
+    executor: Executor = run_local
     sharing: Sharing | None = None
     looks_only: bool = False
     at: int = 1  # the pass that is being made; behind the last: publishing
@@ -208,6 +209,8 @@ class _Run:
         if folder:
             self.state.passes.append({"folder": folder, "texts": texts, "observed": list(observed), "decisions": []})
             self.state.made = sorted({*self.state.made, folder})
+        for execution in self.state.executions[-1:]:
+            execution.tell()
         self.out.put_json(UNFINISHED, asdict(self.state))
 
     def _below(self, folder: Folder) -> str:
@@ -380,17 +383,27 @@ class _Run:
         tally = report.tally or Tally(read=report.kept)
         failed = tally.failures + sum(look.failed[0].rows for look in looked if look.failed is not None)
         if too_many(failed, tally.read, share) or (tally.read >= ENOUGH and failed > share * tally.read):
-            raise self.too_many(step, failed, tally)
+            raise self.too_many(step, failed, tally, report.worst[1])
 
-    def too_many(self, step: Pass, failed: int, tally: Tally) -> UserError:
-        """Return the error that ends a run in which too many documents fail."""
+    def too_many(self, step: Pass, failed: int, tally: Tally, place: str) -> UserError:
+        """Return the error that ends a run in which too many documents fail.
+
+        Args:
+            place: the file or shard in which most did, empty where it is not known.
+        """
+        most = f"{tally.worst()}{place and f', most in {place}'}"
         return UserError(
-            f"{failed} of {tally.read} documents of pass {step.number} failed ({tally.worst()}): more than "
+            f"{failed} of {tally.read} documents of pass {step.number} failed ({most}): more than "
             f"limits.failed_share = {self.plan.recipe.limits.failed_share}; see `tokenmill inspect {self.out.url}`, mend "
             "the cause, then run again with --retry-failed"
         )
 
     # work
+
+    def later(self) -> tuple[list[str], list[Load]]:
+        """Return the modules and calls that the passes from the one at hand on need; of those that stand, none."""
+        stages = self.plan.stages_from(self.at)
+        return preload_of(stages), loads_of(stages)
 
     def tasks(
         self,
@@ -435,6 +448,8 @@ class _Run:
             for result in results:
                 if board is not None:
                     board.ended(result)
+                for execution in self.state.executions[-1:]:
+                    execution.cpu_seconds += result.cpu_seconds
                 if result.error is not None:
                     raise result.error
                 yield result
@@ -485,4 +500,4 @@ class Forecast:
 def forecast(plan: RunPlan, out: Folder) -> list[Forecast]:
     """Return what running `plan` in `out` would have to do. Reads inputs that may have changed; writes nothing."""
     state = Unfinished(EDITION, plan.recipe.name, "", "running")
-    return _Run(plan, out, 1, Silent(), state, False, run_local, {}, looks_only=True).forecast()
+    return _Run(plan, out, 1, Silent(), state, False, {}, looks_only=True).forecast()

@@ -19,6 +19,7 @@ import msgspec
 
 from pipeline.errors import RecipeError, StorageError, UserError
 from pipeline.recipe import Recipe
+from pipeline.run.execution import FAILED, Execution
 from pipeline.storage import Folder
 
 T = TypeVar("T")
@@ -55,6 +56,8 @@ class Manifest:
         passes: folders of the passes that lead to it, in order.
         made: folders of all passes ever made in the run folder.
         files: every published file.
+        overridden: places in `recipe` whose value does not come from the recipe file.
+        executions: those of this run folder, the last the one that published.
     """
 
     edition: int
@@ -70,6 +73,8 @@ class Manifest:
     shards: int = 0
     made: list[str] = field(default_factory=list)
     files: dict[str, Published] = field(default_factory=dict)
+    overridden: list[str] = field(default_factory=list)
+    executions: list[Execution] = field(default_factory=list)
 
 
 @dataclass
@@ -78,7 +83,7 @@ class Unfinished:
 
     Attributes:
         state: ``running`` or ``failed``.
-        passes: as far as the run has come; see `Manifest`.
+        passes, executions: as far as the run has come; see `Manifest`.
     """
 
     edition: int
@@ -88,6 +93,7 @@ class Unfinished:
     error: str = ""
     passes: list[dict[str, Any]] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    executions: list[Execution] = field(default_factory=list)
 
 
 def local_folder(path: str | pathlib.Path) -> Folder:
@@ -165,7 +171,8 @@ def claim(out: Folder, recipe: Recipe, *, asked: bool) -> Unfinished:
                 "--out", f"{out.url} is not empty ({others[0]}) and holds no run (no {MANIFEST}); choose another folder"
             )
     made = sorted({*(manifest.made if manifest else ()), *(before.made if before else ())})
-    return Unfinished(EDITION, recipe.name, file, "running", made=made)
+    latest = before or manifest
+    return Unfinished(EDITION, recipe.name, file, "running", made=made, executions=latest.executions if latest else [])
 
 
 def _lost_manifest(out: Folder, names: list[str], name: str) -> bool:
@@ -186,6 +193,8 @@ def noted(out: Folder, state: Unfinished) -> Iterator[None]:
         yield
     except BaseException as error:
         state.state, state.error = "failed", f"{error}" or type(error).__name__
+        for execution in state.executions[-1:]:
+            execution.tell(FAILED)
         with contextlib.suppress(StorageError):
             out.put_json(UNFINISHED, asdict(state))
         raise

@@ -153,4 +153,5 @@ def _identity(split: Split, mark: str) -> list[Any]:
     file = split.file
     columns = [list(pair) for pair in file.columns]
     end = [split.end] if split.until is None else [split.end, split.until]
-    return [file.name, file.source, columns, split.format, split.start, *end, mark]
+    cut = [] if file.documents == "file" else [file.documents]
+    return [file.name, file.source, columns, *cut, split.format, split.start, *end, mark]

@@ -43,7 +43,10 @@ def follow(plan: RunPlan, out: Folder, *, workers: int, progress: Progress) -> b
     stages, finished = plan.recipe.stages, None
     joiner = _Joiner(plan, out)
     while finished is None:
-        with kept_workers(workers, preload_of(stages), loads_of(stages)) as executor, contextlib.suppress(_Lost):
+        with (
+            kept_workers(workers, lambda: (preload_of(stages), loads_of(stages))) as executor,
+            contextlib.suppress(_Lost),
+        ):
             while (finished := _ended(out)) is None:
                 joiner.work(executor)
     progress.note(f"{joiner.done:,} shards were made here")

@@ -18,12 +18,9 @@ from pipeline.run.passes import Pass
 from pipeline.run.plan import RunPlan
 from pipeline.run.progress import Progress
 from pipeline.run.standing import Standing
-from pipeline.tally import Tally, too_many
+from pipeline.tally import ENOUGH, Tally, too_many
 from pipeline.worker.shard import Made, part_name, run_shard_task
 from pipeline.worker.task import Observer, PassWork, ShardTask, Stand, revise
-
-ENOUGH = 100
-"""Documents from which on a pass that goes on is held to `failed_share`, and at its end to the letter."""
 
 
 class Host(Protocol):
@@ -45,7 +42,7 @@ class Host(Protocol):
         """Yield the results of `tasks` on the run's workers."""
         ...
 
-    def too_many(self, step: Pass, failed: int, tally: Tally) -> UserError:
+    def too_many(self, step: Pass, failed: int, tally: Tally, place: str) -> UserError:
         """Return the error that ends a run in which too many documents fail."""
         ...
 
@@ -84,7 +81,7 @@ class Phase:
         done = 0
         for result in run.tasks(run_shard_task, self._noted(todo), revise_task=revise):
             for made in result.value:
-                self._take(made)
+                self._take(made, run.places.get(result.key, ""))
             run.progress.shard(self._tally_of(result.value), self._in_work.pop(result.key, 0))
             run.places.pop(result.key, None)
             done += 1
@@ -99,7 +96,7 @@ class Phase:
         for key, task in todo:
             self._in_work[key] = self._size_of(task)
             self.run_.places[key] = task.split.file.name if task.split is not None else key
-            yield key, task
+            yield key, replace(task, before=(self._failed, self._read))
 
     def _sizes(self) -> int:
         """Return the bytes that the pass goes through: of files as stored, or of text."""
@@ -131,9 +128,10 @@ class Phase:
         """Yield the tasks that are left."""
         return self._first() if self.before is None else self._later()
 
-    def _take(self, made: Made) -> None:
+    def _take(self, made: Made, place: str) -> None:
         """Take note of what a worker has committed, and end the run where too many documents fail."""
         self.run_.marks.save(every=30)
+        failed = self._failed
         if made.commit is not None:
             assert self.made is not None
             self.made.add(made.name, made.commit)
@@ -145,9 +143,10 @@ class Phase:
             self.seen[label].pack()
             self._read += look.rows if made.commit is None else 0
             self._failed += len(look.failed)
+        self.report.worst = max(self.report.worst, (self._failed - failed, place))
         if self._read >= ENOUGH and too_many(self._failed, self._read, self.run_.plan.recipe.limits.failed_share):
             tally = made.commit.tally if made.commit else Tally()
-            raise self.run_.too_many(self.step, self._failed, replace(tally, read=self._read))
+            raise self.run_.too_many(self.step, self._failed, replace(tally, read=self._read), self.report.worst[1])
 
     def _tally_of(self, made: list[Made]) -> Tally | None:
         tallies = [m.commit.tally for m in made if m.commit is not None]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pipeline.documents import INPUT_FIELDS
 from pipeline.errors import BrokenInput, InputError, RecipeError
 from pipeline.executors.contract import Load
+from pipeline.imports import without_both
 from pipeline.paths import leads_into
 from pipeline.readers import InputFile, Split, carried_fields, detect_format, plan_splits, provides
 from pipeline.recipe import Recipe, stage_labels
@@ -48,8 +49,15 @@ class RunPlan:
 
     def stages_of(self, number: int) -> list[Stage]:
         """Return the stages that work in pass `number`; none behind the last."""
-        steps = self.passes[number - 1 : number]
-        return [stage for step in steps for _, stage in (*step.decides, *step.maps, *step.observes)]
+        return _working(self.passes[number - 1 : number])
+
+    def stages_from(self, number: int) -> list[Stage]:
+        """Return the stages that work in pass `number` and those behind it."""
+        return _working(self.passes[number - 1 :])
+
+
+def _working(steps: Sequence[Pass]) -> list[Stage]:
+    return [stage for step in steps for _, stage in (*step.decides, *step.maps, *step.observes)]
 
 
 def plan_run(recipe: Recipe) -> RunPlan:
@@ -107,13 +115,19 @@ def preload_of(stages: Sequence[Stage]) -> list[str]:
 def loads_of(stages: Sequence[Stage]) -> list[Load]:
     """Return the calls that load once, for all workers, what `stages` allow to be shared. What lies elsewhere is loaded by each
     worker: who has spoken to an object store cannot be forked, for the threads that speak to it are not in the fork."""
+    begin = without_both if all(map(is_ours, stages)) else arrow_ready
     shared = (stage for stage in stages if stage.shares_load and not any("://" in path for path in paths_in(stage)))
-    return [arrow_ready, *(partial(load_once, stage.counted_as, stage) for stage in shared)]
+    return [begin, *(partial(load_once, stage.counted_as, stage) for stage in shared)]
 
 
 def paths_in(stage: Stage) -> list[str]:
     """Return the files that the parameters of `stage` name."""
     return [path for key in stage.path_fields for path in getattr(stage, key) or ()]
+
+
+def is_ours(stage: Stage) -> bool:
+    """Tell whether no code runs in `stage` but that of this project and of the libraries it names."""
+    return type(stage).__module__.startswith("stages.") and not stage.runs_code
 
 
 def check_inputs(files: Sequence[InputFile], stages: Sequence[Stage]) -> pa.Schema:

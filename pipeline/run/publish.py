@@ -20,6 +20,7 @@ import tomli_w
 from pipeline.executors.contract import Result
 from pipeline.run.accounts import Summary, read_summary
 from pipeline.run.decide import Decided
+from pipeline.run.execution import DONE
 from pipeline.run.folder import EDITION, MANIFEST, Manifest, Published, Unfinished, put_away, read_manifest, typed_file
 from pipeline.run.inputs import InputMarks
 from pipeline.run.plan import RunPlan
@@ -141,6 +142,8 @@ def publish(
     _gather_corpus(finished, publication, run, progress, beside)
     _gather_signals(finished, publication, run, state.passes)
     publication.put("recipe.toml", tomli_w.dumps(dict(plan.recipe.resolved)).encode())
+    for execution in manifest.executions[-1:]:
+        execution.tell(DONE)
     if finish is not None:
         finish(finished, publication)
     publication.put_json("summary.json", finished.summary.as_dict())
@@ -286,4 +289,6 @@ def _manifest(finished: Finished, state: Unfinished, marks: InputMarks, beside: 
         versions=versions,
         shards=len(standing.names),
         made=list(state.made),
+        overridden=list(plan.recipe.overridden),
+        executions=list(state.executions),
     )

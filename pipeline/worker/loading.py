@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pyarrow as pa
 
 from pipeline.errors import EnvironmentFault, UserError
@@ -11,8 +13,11 @@ _loaded: set[str] = set()
 
 
 def arrow_ready() -> None:
-    """Make an Arrow array: with the first one, pyarrow imports pandas where that is installed."""
+    """Make an Arrow array: with the first one, pyarrow imports pandas where that is installed, and where it was kept out
+    of this process before, now."""
     pa.array([0])
+    with contextlib.suppress(Exception):  # it is not there, or too old
+        pa.lib._pandas_api.data_frame()
 
 
 def load_once(label: str, stage: Stage) -> None:

@@ -52,6 +52,11 @@ class Looker:
         self._rows += len(batch) - len(removed)
         self.cpu += time.process_time() - cpu
 
+    @property
+    def failures(self) -> int:
+        """Documents that the stage could not observe."""
+        return len(self._failed)
+
     def put(self, name: str, of: str) -> Look:
         """Write what was seen of shard `name`, whose outcome is `of`, and behind it the record that says so."""
         cpu = time.process_time()

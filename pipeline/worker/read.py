@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections import Counter
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +14,11 @@ import pyarrow as pa
 from pipeline.documents import Batch
 from pipeline.errors import InputError
 from pipeline.readers import Item, Mark, ReadOptions, Split, read_split
-from pipeline.storage import Folder
+from pipeline.storage import Folder, open_input
+from pipeline.storage.temporary import temporary_folder
 from pipeline.tally import READ
+from pipeline.worker.ahead import Killers, looked_ahead
+from pipeline.worker.children import Care
 from pipeline.worker.task import PIECE_BITS, ShardTask, Stand, State
 from pipeline.worker.tryout import tried
 
@@ -30,9 +35,21 @@ def read_task(task: ShardTask) -> Iterator[Item]:
             yield batch
         return
     # a document that killed a stage can be read, and then its id and url are known; one that killed the reader cannot
-    killed = [(number, (rule, detail)) for number, stage, rule, detail in task.skips if stage == READ]
-    twice = next((number for number, count in Counter(number for number, _ in killed).items() if count > 1), None)
+    killed = ((number, rule, detail) for number, stage, rule, detail in task.skips if stage == READ)
+    killers = Killers.of(killed, task.doubts)
     passed = task.first == 0
+    with _at_hand(task) as task:
+        items = _pieces(task, killers)
+        for item in looked_ahead(items, killers, Care(task.work.memory_bytes)) if task.ahead else items:
+            if passed:
+                yield item
+            elif isinstance(item, Mark) and item.number >= task.first:
+                passed = True
+
+
+def _pieces(task: ShardTask, killers: Killers) -> Iterator[Item]:
+    """Yield what the pieces of the task's split hold, from that on in which document `task.first` is."""
+    assert task.split is not None
     until = task.split.until
     for number, piece in enumerate(task.split.pieces):
         if number < task.first >> PIECE_BITS:
@@ -42,18 +59,31 @@ def read_task(task: ShardTask) -> Iterator[Item]:
         options = ReadOptions(
             task.work.schema_in,
             task.work.batch_bytes,
-            dict(killed),
+            killers.skip,
             task.work.record_bytes,
             number << PIECE_BITS,
-            task.careful,
-            twice,
+            killers.doubts,
+            killers.stops,
         )
-        for item in tried(read_split(piece, options), until, task.work.sample, piece.file.name):
-            if passed:
-                yield item
-            elif isinstance(item, Mark) and item.number >= task.first:
-                passed = True
+        yield from tried(read_split(piece, options), until, task.work.sample, piece.file.name)
         unchanged(piece, task.changed[number] if task.changed else None)
+
+
+@contextlib.contextmanager
+def _at_hand(task: ShardTask) -> Iterator[ShardTask]:
+    """Yield `task` with its input where forks can read it: a connection to an object store is of one process, a copy of
+    the file is everybody's."""
+    assert task.split is not None
+    if not task.ahead or not any("://" in piece.file.path for piece in task.split.pieces):
+        yield task
+        return
+    with temporary_folder() as folder:
+        pieces = []
+        for number, piece in enumerate(task.split.pieces):
+            with open_input(piece.file.path) as theirs, open(folder / str(number), "wb") as ours:
+                shutil.copyfileobj(theirs, ours, 1 << 22)
+            pieces.append(replace(piece, file=replace(piece.file, path=str(folder / str(number))), more=()))
+        yield replace(task, split=replace(pieces[0], more=tuple(pieces[1:])))
 
 
 def unchanged(split: Split, state: State) -> None:

@@ -25,7 +25,7 @@ from pipeline.ledger import LedgerBuilder
 from pipeline.readers import Fault, Ignored, Mark
 from pipeline.stage import Removal, digest_of
 from pipeline.storage import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
-from pipeline.tally import READ, StageTally, Tally, count_reason, too_many
+from pipeline.tally import ENOUGH, READ, StageTally, Tally, count_reason, too_many
 from pipeline.worker.isolate import apply_stage
 from pipeline.worker.loading import load_once
 from pipeline.worker.looker import Looker
@@ -58,17 +58,10 @@ def run_shard_task(task: ShardTask) -> list[Made]:
         load_once(observer.label, observer.stage)
     _check_memory(task.work.memory_bytes)
     made: list[Made] = []
-    failed = read = 0
     for shard in _shards(task):
-        done = shard.commit()
-        made.append(done)
-        failed += shard.tally.failures + sum(len(look.failed) for look in done.looks.values())
-        read += shard.tally.read
-        if not shard.last and too_many(failed, read, task.work.failed_share):
-            raise UserError(
-                f"{failed} of {read} documents of {task.place} failed ({shard.tally.worst()}): more than "
-                f"limits.failed_share = {task.work.failed_share}; mend the cause, then run again with --retry-failed"
-            )
+        made.append(shard.commit())
+        if not shard.last:
+            shard.hold_to_share(READ)
     return made
 
 
@@ -91,18 +84,20 @@ _loaded_memory: list[int] = []
 def _shards(task: ShardTask) -> Iterator[ShardMaker]:
     """Yield shard after shard, each full or the last of its split."""
     if task.split is None:
-        shard = ShardMaker(task, task.name, 0)
+        shard = ShardMaker(task, task.name, 0, task.before)
         for item in read_task(task):
             assert isinstance(item, Batch)
             shard.add(item)
+            shard.hold_to_share()
         yield shard
         return
     part, first = task.part, task.first
-    shard = ShardMaker(task, part_name(task.name, part), first)
+    shard = ShardMaker(task, part_name(task.name, part), first, task.before)
     for item in read_task(task):
         if isinstance(item, Batch):
             item.shard = task.number
             shard.add(item)
+            shard.hold_to_share()
         elif isinstance(item, Fault):
             shard.fault(item)
         elif isinstance(item, Ignored):
@@ -113,7 +108,7 @@ def _shards(task: ShardTask) -> Iterator[ShardMaker]:
                 shard.last = False
                 yield shard
                 part, first = part + 1, item.number
-                shard = ShardMaker(task, part_name(task.name, part), first)
+                shard = ShardMaker(task, part_name(task.name, part), first, shard.so_far())
     yield shard
 
 
@@ -128,10 +123,11 @@ class ShardMaker:
     Attributes:
         end: number of the first document of the split that is not in it.
         last: nothing of the split follows it.
+        before: documents of the pass that had failed before it, and that had been read.
     """
 
-    def __init__(self, task: ShardTask, name: str, first: int):
-        self.task, self.work, self.name, self.first = task, task.work, name, first
+    def __init__(self, task: ShardTask, name: str, first: int, before: tuple[int, int]):
+        self.task, self.work, self.name, self.first, self.before = task, task.work, name, first, before
         self.end, self.last = first, True
         self.ledger = LedgerBuilder(self.work.text_characters, self.work.shards)
         self.tally = Tally(stages=[StageTally(applied.label) for applied in self.work.stages])
@@ -153,6 +149,27 @@ class ShardMaker:
             or self.tally.bytes_in >= READ_BYTES
             or self.tally.read >= SHARD_ITEMS
         )
+
+    def so_far(self) -> tuple[int, int]:
+        """Return how many documents of the pass have failed, and how many were read, as far as this worker knows."""
+        failed, read = self.before
+        return failed + self.tally.failures + sum(looker.failures for looker in self.lookers), read + self.tally.read
+
+    def hold_to_share(self, *reading: str) -> None:
+        """Raise UserError where too many documents fail. While a shard is read, only what fails in stages is looked at:
+        that takes time, while records that cannot be read cost little and often lie together.
+
+        Args:
+            reading: `READ`, where documents count that could not be read.
+        """
+        failed, read = self.so_far()
+        if not reading:
+            failed -= sum(self.tally.failed.get(READ, {}).values())
+        if self.tally.read >= ENOUGH and too_many(failed, read, self.work.failed_share):
+            raise UserError(
+                f"{failed} of {read} documents failed so far, the last ones of {self.task.place} ({self.tally.worst()}): "
+                f"more than limits.failed_share = {self.work.failed_share}; mend the cause, then run again with --retry-failed"
+            )
 
     def ignore(self, item: Ignored) -> None:
         """Count records that are no documents."""
@@ -220,6 +237,7 @@ class ShardMaker:
         # a document that fails in a stage was given to it but is neither dropped nor handed on
         count.documents_in += len(batch)
         count.documents_out += len(outcome.kept)
+        count.bytes_out += _bytes_of(outcome.kept.data, "text")
         return outcome.kept
 
     def _remove(self, label: str, batch: Batch, removed: Sequence[Removal]) -> None:

@@ -112,9 +112,12 @@ class ShardTask:
         split, changed: what to read in the first pass, and the state of each of its files when it was planned.
         stand: what to read in later passes.
         first, part: document and part of the split to begin with.
+        before: documents of the pass that had failed when the task was given out, and that had been read.
         skips: documents that killed a worker, with the stage, rule and detail to fail them by.
         suspects: documents that were in work when memory ran out once.
         careful: stages run in child processes of the worker's own, so that what kills one is found there.
+        ahead: reading has killed a worker: a child reads ahead of it.
+        doubts: first documents of batches of rows that have killed a worker which read them.
     """
 
     work: PassWork
@@ -125,9 +128,12 @@ class ShardTask:
     stand: Stand | None = None
     first: int = 0
     part: int = 0
+    before: tuple[int, int] = (0, 0)
     skips: Skips = ()
     suspects: tuple[int, ...] = ()
     careful: bool = False
+    ahead: bool = False
+    doubts: tuple[int, ...] = ()
 
     @property
     def care(self) -> Care | None:
@@ -146,23 +152,27 @@ class ShardTask:
     def piece(self, number: int) -> Split:
         """Return the piece of the split that document `number` comes from."""
         assert self.split is not None
-        return self.split.pieces[number >> PIECE_BITS]
+        return self.split.pieces[number >> PIECE_BITS] if self.split.more else self.split
 
 
 def revise(task: ShardTask, death: Death) -> ShardTask | None:
     """Return the task to try after a worker died on it, or None to try the same again.
 
     What died in a stage is tried again in child processes of the worker, where the document is found that kills them
-    even alone (`children.py`): those before it may have leaked the memory that it lacked. A document that exceeded a
-    time limit, which nobody else's doing can use up, or that kills its reader, is left out next time and counted as failed.
+    even alone (`children.py`): those before it may have leaked the memory that it lacked. Where reading died, a child reads
+    ahead and finds all records that kill their reader (`ahead.py`). A document that exceeded a time limit, which nobody
+    else's doing can use up, is left out next time and counted as failed.
     """
     in_stage = 0 <= death.stage < len(task.work.labels)
-    if not task.careful and (in_stage or death.batch):
-        careful = replace(task, careful=True)
-        exact = in_stage and not death.batch and death.rule in ("cpu_time", "wall_time")
-        return _without(careful, death) if exact else careful
+    anywhere = death.number == NOTHING and death.batch
+    watched = replace(task, careful=task.careful or in_stage or anywhere, ahead=task.ahead or not in_stage)
+    if watched != task and (death.number != NOTHING or anywhere):
+        exact = not death.batch and death.rule in ("cpu_time", "wall_time")
+        return _without(watched, death) if exact else watched
     if death.number == NOTHING or (in_stage and death.batch):
         return None
+    if death.batch and death.number not in task.doubts:
+        return replace(task, doubts=(*task.doubts, death.number))
     if death.rule == "memory" and death.number not in task.suspects:
         return replace(task, suspects=(*task.suspects, death.number))
     return _without(task, death)

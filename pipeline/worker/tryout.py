@@ -18,7 +18,11 @@ LEFT_OUT = "not in the sample"
 
 
 def tried(items: Iterator[Item], until: int | None, share: float, file: str) -> Iterator[Item]:
-    """Yield what a try-out reads of `items`, what a reader yields: up to number `until`, and a sample of `share`."""
+    """Return what a try-out reads of `items`, what a reader yields: up to number `until`, and a sample of `share`."""
+    return items if until is None and share >= 1 else _some(items, until, share, file)
+
+
+def _some(items: Iterator[Item], until: int | None, share: float, file: str) -> Iterator[Item]:
     for item in items:
         if until is not None and isinstance(item, Mark) and item.number >= until:
             yield Mark(until)

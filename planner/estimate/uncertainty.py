@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import PlanError, finite
+from planner.units import big, plain
 
 Samples = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class Uniform:
 
     def text(self) -> str:
         """The range in words."""
-        return f"{self.low:g}" if self.low == self.high else f"uniform {self.low:g} to {self.high:g}"
+        return plain(self.low) if self.low == self.high else f"uniform {plain(self.low)} to {plain(self.high)}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class LogUniform:
 
     def text(self) -> str:
         """The range in words."""
-        return f"log-uniform {self.low:g} to {self.high:g}"
+        return f"log-uniform {big(self.low)} to {big(self.high)}"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class LogNormal:
         """Median and 80 % range in words."""
         reach = 1.2816 * self.log_spread
         low, high = np.exp(self.log_mean - reach), np.exp(self.log_mean + reach)
-        return f"lognormal, median {np.exp(self.log_mean):.3g}, p10 {low:.3g}, p90 {high:.3g}"
+        return f"lognormal, median {big(float(np.exp(self.log_mean)))}, p10 {big(low)}, p90 {big(high)}"
 
 
 @dataclass(frozen=True)

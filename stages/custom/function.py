@@ -42,6 +42,7 @@ class FunctionStage(DocumentStage):
     """A Python function that is given one document and answers what becomes of it."""
 
     name: ClassVar[str] = "function"
+    runs_code: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ()
     function: Rule
     """Answers True or None to keep the document, False to drop it, a text to replace its own, or Keep or Drop."""
@@ -83,6 +84,7 @@ class PythonStage(DocumentStage):
     """
 
     name: ClassVar[str] = "python"
+    runs_code: ClassVar[bool] = True
     published: ClassVar[str] = "a rule of your own"
     path_fields: ClassVar[tuple[str, ...]] = ("file",)
     needs: ClassVar[tuple[str, ...]] = ()

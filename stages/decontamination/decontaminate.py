@@ -18,7 +18,8 @@ from stages.decontamination.evaluation_sets import read_items, set_name
 from stages.decontamination.index_file import index_for
 from stages.decontamination.ngram_index import NgramIndex, build_index
 from stages.decontamination.passages import SetCounts
-from stages.text.units import fold_table, unicode_version, utf8_of, utf8_of_text
+from stages.text.fold_table import fold_table, unicode_version
+from stages.text.units import utf8_of, utf8_of_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,9 @@ from numba import njit
 
 from stages.decontamination.evaluation_sets import Item
 from stages.decontamination.passages import Folded, Passage, SetCounts, fold_texts, passages_of
+from stages.text.fold_table import fold_table
 from stages.text.shingles import roll, unit_hashes
-from stages.text.units import fold, fold_table, room
+from stages.text.units import fold, room
 
 
 @dataclass(frozen=True)

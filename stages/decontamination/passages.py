@@ -14,8 +14,9 @@ from numba import njit
 
 from pipeline.documents import clean_text
 from stages.decontamination.evaluation_sets import Item
+from stages.text.fold_table import fold_table
 from stages.text.shingles import ngram_hashes
-from stages.text.units import FOLDED_A_BYTE, UNITS_A_BYTE, fold, fold_table, room, utf8_of
+from stages.text.units import FOLDED_A_BYTE, UNITS_A_BYTE, fold, room, utf8_of
 
 MIN_DISTINCT = 4
 """Different units that an n-gram must have to tell one text from another (as in allenai/decon)."""

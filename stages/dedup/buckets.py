@@ -17,6 +17,8 @@ from numba import njit
 from pipeline.corpus import ObservedPart
 from pipeline.shuffle import Ranges, Shuffle, by_range, read_run, write_runs
 from pipeline.storage import Folder
+from stages.dedup.leaders import sliced
+from stages.dedup.memberships import Memberships, part_file
 from stages.dedup.same_text import Repeats
 from stages.dedup.tiles import cut_tiles, home_pairs
 
@@ -102,10 +104,11 @@ class ShareBuckets:
     bands: Shuffle
     shared: Shuffle
     ranges: Ranges
+    giant: int
 
 
-def share_buckets(task: ShareBuckets) -> int:
-    """Return the memberships in buckets of more than one document."""
+def share_buckets(task: ShareBuckets) -> tuple[int, bool]:
+    """Return the memberships in buckets of more than one document, and whether there is a bucket of more than `giant`."""
     rows = task.bands.read(task.partition, task.writers)
     bucket, position = np.asarray(rows["bucket"]), np.asarray(rows["position"])
     order = np.argsort(bucket)
@@ -117,11 +120,8 @@ def share_buckets(task: ShareBuckets) -> int:
     sizes = np.repeat(lengths, lengths)
     shared = sizes > 1
     table = pa.table({"position": position[order[shared]], "bucket": bucket[shared], "size": sizes[shared]})
-    return task.shared.write(task.partition, table, task.ranges.number(np.asarray(table["position"])))
-
-
-CROWDS = 3
-"""In so many buckets of many is a document looked for; near copies of a page of which there are thousands share all."""
+    written = task.shared.write(task.partition, table, task.ranges.number(np.asarray(table["position"])))
+    return written, bool((lengths > task.giant).any())
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ class ScatterMembers:
 
     Attributes:
         few: a bucket of more documents is one of many.
+        leaders: where those lie who lead giant buckets (`stages.dedup.leaders`); None where there is no such bucket.
         skipped: folder of a file for each part: documents that are not looked for in all of their buckets.
     """
 
@@ -140,38 +141,30 @@ class ScatterMembers:
     skipped: Folder
     members: Shuffle
     few: int
+    leaders: Folder | None
 
 
 def scatter_members(task: ScatterMembers) -> int:
     """Return the memberships sent."""
-    shared = task.shared.read(task.number, task.writers)
-    position, bucket = np.asarray(shared["position"]), np.asarray(shared["bucket"])
-    order = np.lexsort((bucket, position))
-    position, bucket, few = position[order], bucket[order], np.asarray(shared["size"])[order] <= task.few
-    wanted = few | (_rank_in_run(position, ~few) < CROWDS)
-    skipped = pa.table({"position": np.unique(position[~wanted])})
+    found = Memberships.read(task.shared, task.number, task.writers, task.few)
+    skipped = pa.table({"position": found.skipped})
     write_runs(task.skipped, part_file(task.number), skipped, np.array([skipped.num_rows]))
-    position, bucket, few = position[wanted], bucket[wanted], few[wanted]
     held = read_run(task.held, part_file(task.number), 0)
-    at = pa.array(np.searchsorted(np.asarray(held["position"]), position))
-    bounds, earlier = _earlier(position, bucket, few)
+    at = pa.array(np.searchsorted(np.asarray(held["position"]), found.position))
+    bounds, earlier = _earlier(found.position, found.bucket, found.few)
     table = pa.table(
         {
-            "bucket": bucket,
-            "position": position,
+            "bucket": found.bucket,
+            "position": found.position,
             "id": held["id"].take(at),
             "shingles": held["shingles"].take(at),
             "earlier": pa.LargeListArray.from_arrays(bounds, earlier),
         },
         schema=MEMBERS,
     )
-    return task.members.write(task.number, table, by_range(bucket, task.members.partitions))
-
-
-def _rank_in_run(keys: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Return int64: how many rows that are `counted` come before each in its run of equal `keys`."""
-    before = np.cumsum(counted) - counted
-    return before - before[np.searchsorted(keys, keys)] if len(keys) else before
+    if task.leaders is not None:
+        table = sliced(table, task.number, task.leaders)
+    return task.members.write(task.number, table, by_range(np.asarray(table["bucket"]), task.members.partitions))
 
 
 @njit(cache=True, nogil=True)
@@ -249,11 +242,6 @@ def lists_of(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Return a column of lists of numbers as (bounds int64, values)."""
     array = column.combine_chunks()
     return np.asarray(array.offsets), np.asarray(array.values)
-
-
-def part_file(number: int) -> str:
-    """Return the name of the file of one part."""
-    return f"{number:07d}.runs"
 
 
 def block_file(partition: int) -> str:

@@ -100,7 +100,7 @@ def signatures(data, offsets, n, a, b, table):
     Args:
         data, offsets: the texts, as `stages.text.units.utf8_of` gives them.
         a, b: `permutations`.
-        table: `stages.text.units.fold_table`.
+        table: `stages.text.fold_table.fold_table`.
 
     Returns:
         (uint32 of shape (rows, len(a)), int64 of shape (rows,)); a text without units has 0 shingles, and its

@@ -20,7 +20,8 @@ from stages.dedup.duplicates import write_notes
 from stages.dedup.minhash import banded_signatures, permutations, signatures
 from stages.dedup.same_text import ids_of, key_columns
 from stages.dedup.search import Search, remove_alike
-from stages.text.units import fold_table, unicode_version, utf8_of
+from stages.text.fold_table import fold_table, unicode_version
+from stages.text.units import utf8_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,14 +30,10 @@ TOGETHER = 1_000_000
 
 KEPT, DROPPED = 1, 2
 
-EDGES = pl.Schema(
-    {"position": pl.Int64, "first": pl.Int64, "first_id": pl.String, "similarity": pl.Float64, "same": pl.Boolean}
-)
+EDGES: dict[str, Any] = {"position": int, "first": int, "first_id": str, "similarity": float, "same": bool}
 """A document and one before it that it resembles; `same`: their texts are the same, so they have the same fate."""
 
-FATES = pl.Schema(
-    {"node": pl.Int64, "kept": pl.Boolean, "first": pl.Int64, "first_id": pl.String, "similarity": pl.Float64}
-)
+FATES: dict[str, Any] = {"node": int, "kept": bool, "first": int, "first_id": str, "similarity": float}
 """What became of a document; where it was dropped, for whom."""
 
 
@@ -104,7 +100,7 @@ def _begin(task: _Round) -> int:
     _put(task.state, f"{part:07d}-unsure", pl.concat(unsure).unique())
     repeats = pairs.repeats.of_part(part).with_columns(similarity=pl.lit(1.0), same=pl.lit(True))
     alike = alike.filter(pl.col("first") >= 0).with_columns(same=pl.lit(False))
-    edges = pl.concat([alike.select(EDGES.names()), repeats.select(EDGES.names())])
+    edges = pl.concat([alike.select(list(EDGES)), repeats.select(list(EDGES))])
     asked = pl.concat(
         [
             pl.DataFrame(pairs.interest.read(part, pairs.blocks, verify.ASKED)),
@@ -123,7 +119,7 @@ def _continue(task: _Round) -> int:
     before = _Round(task.number - 1, task.part, task.pairs, task.work)
     edges, known, asked = (_get(before.state, f"{task.part:07d}-{name}") for name in ("edges", "known", "asked"))
     told = pl.DataFrame(task.told(task.number - 1).read(task.part, len(task.pairs.ranges)))
-    return _advance(task, edges, pl.concat([known, told.select(FATES.names())]), asked)
+    return _advance(task, edges, pl.concat([known, told.select(list(FATES))]), asked)
 
 
 def _advance(task: _Round, edges: pl.DataFrame, known: pl.DataFrame, asked: pl.DataFrame) -> int:
@@ -132,7 +128,7 @@ def _advance(task: _Round, edges: pl.DataFrame, known: pl.DataFrame, asked: pl.D
     name = f"{task.part:07d}"
     _put(task.state, f"{name}-dropped", fates.filter(~pl.col("kept")))
     answers = asked.join(pl.concat([fates, known]), on="node", how="inner").unique(["node", "part"])
-    told = answers.select(*FATES.names(), "part").sort("node")
+    told = answers.select(*FATES, "part").sort("node")
     task.told(task.number).write(task.part, _arrow(told), told["part"].to_numpy())
     _put(task.state, f"{name}-edges", left)
     needed = left["first"].unique()
@@ -149,7 +145,7 @@ def _settle_rest(task: _Round) -> int:
         edges.append(_get(task.state, f"{part:07d}-edges"))
         known.append(_get(task.state, f"{part:07d}-known"))
         told = pl.DataFrame(task.told(task.number).read(part, len(task.pairs.ranges)))
-        known.append(told.select(FATES.names()))
+        known.append(told.select(list(FATES)))
     fates, left = settle(pl.concat(edges), pl.concat(known).unique("node"))
     if left.height:
         raise AssertionError(f"{left.height} pairs of documents cannot be settled")
@@ -225,7 +221,7 @@ def settle(edges: pl.DataFrame, known: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
 
 def _for_whom(drops: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """Let what repeats the text of a dropped document be dropped for the same one as that."""
-    lost = pl.concat([known.filter(~pl.col("kept")), drops.filter(~pl.col("same")).select(FATES.names())])
+    lost = pl.concat([known.filter(~pl.col("kept")), drops.filter(~pl.col("same")).select(list(FATES))])
     lost = lost.select(first="node", for_first="first", for_id="first_id", for_similarity="similarity").unique("first")
     moved = (
         drops.filter("same")
@@ -238,7 +234,7 @@ def _for_whom(drops: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
             similarity=pl.coalesce("for_similarity", "similarity"),
         )
     )
-    return pl.concat([drops.filter(~pl.col("same")).select(FATES.names()), moved])
+    return pl.concat([drops.filter(~pl.col("same")).select(list(FATES)), moved])
 
 
 def _fates_of_kept(nodes: pl.Series) -> pl.DataFrame:

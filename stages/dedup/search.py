@@ -4,6 +4,7 @@ texts         observations are read, once; digests of texts are shuffled        
 same text     documents whose folded text repeats another's leave the search                (`stages.dedup.same_text`)
 bands         band hashes of the others, shuffled by hash
 buckets       documents that share a hash are told so
+leaders       of buckets too large for one task: who leads them                             (`stages.dedup.leaders`)
 members       these, shuffled by hash once more, with id and size
 tiles         what is compared with what, in blocks that fit memory                         (`stages.dedup.tiles`)
 sets          shingle sets from the texts, shuffled to the blocks                           (`stages.dedup.verify`)
@@ -29,12 +30,13 @@ from stages.dedup.buckets import (
     ShareBuckets,
     block_file,
     make_tiles,
-    part_file,
     scatter_bands,
     scatter_members,
     send_texts,
     share_buckets,
 )
+from stages.dedup.leaders import SendLeaders, find_leaders
+from stages.dedup.memberships import part_file
 from stages.dedup.removal import Pairs, remove
 from stages.dedup.same_text import Repeats
 from stages.dedup.verify import Compare, SendSets, compare, send_sets
@@ -46,6 +48,8 @@ comparing all with all would take the square of their number."""
 PART_ROWS = 250_000
 """Documents of one task, about 50 MB of observations and as much again of hashes on their way."""
 
+GIANT = 100_000
+"""A bucket of more documents is not held in one task, but in slices by parts of the corpus."""
 BAND_ROWS = 3_000_000
 """Band hashes of one task, 48 MB."""
 
@@ -117,12 +121,29 @@ def _members(search: Search, parts: list[ObservedPart], repeats: Repeats, tasks:
     sends = [ScatterBands(number, repeats, held, bands) for number in range(writers)]
     tasks.map("bands", scatter_bands, sends)
     shared = Shuffle(search.between / "shared", writers)
-    shares = [ShareBuckets(number, writers, bands, shared, ranges) for number in range(bands.partitions)]
-    memberships = sum(tasks.map("buckets", share_buckets, shares))
+    shares = [ShareBuckets(number, writers, bands, shared, ranges, GIANT) for number in range(bands.partitions)]
+    counted = tasks.map("buckets", share_buckets, shares)
+    memberships = sum(rows for rows, _ in counted)
     bands.delete(writers)
+    leaders = None
+    if any(giant for _, giant in counted):
+        asks = [
+            SendLeaders(
+                number,
+                bands.partitions,
+                shared,
+                held,
+                REPRESENTATIVES,
+                GIANT,
+                REPRESENTATIVES,
+                search.between / "merged",
+            )
+            for number in range(writers)
+        ]
+        leaders = find_leaders(tasks, asks, search.between / "leaders")
     members = Shuffle(search.between / "members", pieces_of(memberships, MEMBER_ROWS))
     joins = [
-        ScatterMembers(number, bands.partitions, shared, held, search.skipped, members, REPRESENTATIVES)
+        ScatterMembers(number, bands.partitions, shared, held, search.skipped, members, REPRESENTATIVES, leaders)
         for number in range(writers)
     ]
     tasks.map("members", scatter_members, joins)

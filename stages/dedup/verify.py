@@ -19,8 +19,9 @@ from pipeline.shuffle import Ranges, Shuffle, read_run
 from pipeline.storage import Folder
 from stages.dedup.buckets import block_file, lists_of
 from stages.dedup.tiles import ALONE, LEADING, meet
+from stages.text.fold_table import fold_table
 from stages.text.shingles import jaccard, shingle_sets
-from stages.text.units import fold_table, utf8_of
+from stages.text.units import utf8_of
 
 ENOUGH = 4
 """In a bucket of many a document is compared no further once it resembles so many: one of them is kept, most likely."""

@@ -26,6 +26,9 @@ PART_ROWS = 2_000_000
 """Documents of one task, about 100 MB."""
 
 
+ACCOUNT = "mix.json"
+"""File of a decision that holds what each source came to; see `Mix._account`."""
+
 SHORT = 0.05
 """A share that lacks more than this part of itself is told of."""
 
@@ -98,6 +101,9 @@ class Mix(CorpusStage):
     """Bytes of text of the result; 0: as much as the weights allow. Needs `weights`."""
     fractions: dict[str, float] = field(default_factory=dict)
     """Source to the fraction of its text that is kept, 0 to 1. A source that is not named is kept whole."""
+    epochs: dict[str, float] = field(default_factory=dict)
+    """Source to how often a training reads what is kept of it, at least 1; once where not named. Its text counts as
+    often toward `weights` and `target_bytes`, is kept once, and token shards by source carry the weight."""
     seed: int = 0
     """Another seed samples other documents."""
 
@@ -117,6 +123,12 @@ class Mix(CorpusStage):
             if not 0 <= fraction <= 1:
                 raise StageFault(
                     "fractions", f"{source!r} must be from 0 to 1; got {fraction}; documents are not repeated"
+                )
+        for source, number in self.epochs.items():
+            if not 1 <= number < float("inf"):
+                raise StageFault(
+                    "epochs",
+                    f"{source!r} must be at least 1; got {number}; less of a source is a smaller weight or fraction",
                 )
         if self.target_bytes < 0:
             raise StageFault("target_bytes", f"must not be negative; got {self.target_bytes}")
@@ -156,9 +168,20 @@ class Mix(CorpusStage):
         else:
             found = _shares(task, tasks)
         write_notes(work, [*notes, *_shortfalls(found, wanted)])
+        work.put_json(ACCOUNT, self._account(available, wanted, found))
         rates = {source: share.rate for source, share in found.items()}
         limits = {source: share.limits for source, share in found.items() if share.limits}
         return SampleByRate(stage=self.counted_as, rates=rates, limits=limits, seed=self.seed)
+
+    def _account(
+        self, available: Mapping[str, int], wanted: Mapping[str, int], found: Mapping[str, Share]
+    ) -> list[dict[str, Any]]:
+        """Return for each source what was asked of it (its weight, or its fraction), and its bytes: there, wanted, taken."""
+        asked = self.weights or {source: self.fractions.get(source, 1.0) for source in available}
+        return [
+            {"source": s, "asked": asked.get(s, 0.0), "available": size, "wanted": wanted[s], "taken": found[s].taken}
+            for s, size in available.items()
+        ]
 
     def wanted(self, available: Mapping[str, int], tryout: bool = False) -> tuple[dict[str, int], list[str]]:
         """Return how many bytes of each source are wanted, and what the user should hear.
@@ -175,7 +198,8 @@ class Mix(CorpusStage):
         if not any(self.weights[source] for source in available):
             return dict.fromkeys(available, 0), notes
         total_weight = sum(self.weights[source] for source in available)
-        weights = {source: self.weights[source] / total_weight for source in available}
+        # of text that is kept, for each byte that is read
+        weights = {source: self.weights[source] / total_weight / self.epochs.get(source, 1.0) for source in available}
         if self.target_bytes:
             goals = {source: round(self.target_bytes * weight) for source, weight in weights.items()}
             short = {source: goal for source, goal in goals.items() if goal > available[source]}
@@ -186,13 +210,16 @@ class Mix(CorpusStage):
             ]
             return {source: min(goal, available[source]) for source, goal in goals.items()}, notes
         total = _largest(available, weights)
+        wanted = {source: min(round(total * weight), available[source]) for source, weight in weights.items()}
         scarcest = min((s for s in weights if weights[s]), key=lambda s: available[s] / weights[s], default=None)
-        if scarcest is not None and total < sum(available[s] for s in weights if weights[s]):
+        if scarcest is not None and sum(wanted.values()) < sum(available[s] for s in weights if weights[s]):
+            times = self.epochs.get(scarcest, 1.0)
             notes.append(
-                f"source {scarcest!r} limits the mixture: all its {available[scarcest]:,} bytes are {weights[scarcest]:.3g} of "
-                f"{total:,}; a smaller weight for it, or target_bytes, takes more of the others"
+                f"source {scarcest!r} limits the mixture: all its {available[scarcest]:,} bytes"
+                f"{f', {times:g} times,' if times != 1 else ''} are {weights[scarcest] * times:.3g} of {total:,}; "
+                "a smaller weight for it, or target_bytes, takes more of the others"
             )
-        return {source: min(round(total * weight), available[source]) for source, weight in weights.items()}, notes
+        return wanted, notes
 
     def _check_sources(self, available: Mapping[str, int], tryout: bool) -> list[str]:
         key = "weights" if self.weights else "fractions"
@@ -208,6 +235,8 @@ class Mix(CorpusStage):
                 f"no text of source {', '.join(map(repr, unknown))} has come this far; there are: {have}; mend the name, "
                 "give it 0, or see by `tokenmill inspect` what took its documents",
             )
+        if not tryout and available and (strange := [s for s in self.epochs if s not in available]):
+            raise StageFault("epochs", f"name {', '.join(map(repr, strange))}, which has no text; there are: {have}")
         if missing and self.weights:
             raise StageFault(
                 key,

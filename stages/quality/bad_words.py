@@ -14,12 +14,16 @@ import pyarrow as pa
 
 from pipeline.documents import Document
 from pipeline.stage import DocumentStage, Drop, Keep, StageFault, Verdict
+from stages.language.names import complaint
 from stages.quality import lists
 from stages.quality.rule_stage import Mode
 
 _WORD = re.compile(r"\w+")
 _WITHOUT_SPACES = frozenset({"ja", "th", "zh", "yue", "wuu", "lo", "km", "my"})
 """Languages in which an entry counts wherever it stands, as no space tells where a word begins (C4 has ja, th, zh)."""
+
+_LABELS = {"fil": "tl"}
+"""Codes that lists have, for the labels that documents have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,9 @@ class BadWords(DocumentStage):
             raise StageFault(
                 "lists", "nothing is listed: give files named for their language, such as en.txt, or words"
             )
+        for path in self.lists:
+            if problem := complaint(language_of(path)):
+                raise StageFault("lists", f"{path} is named for no language: {problem}")
         if not 0 <= self.keep_fraction <= 1:
             raise StageFault("keep_fraction", f"{self.keep_fraction} is no share from 0 to 1")
         if self.most < 0:
@@ -87,8 +94,9 @@ class BadWords(DocumentStage):
 
 
 def language_of(path: str) -> str:
-    """Return the language that a list is for: its name up to the first dot."""
-    return pathlib.PurePosixPath(path).name.split(".")[0]
+    """Return the language that a list is for: its name up to the first dot or hyphen (``fr-CA-u-sd-caqc`` is French)."""
+    language = pathlib.PurePosixPath(path).name.split(".")[0].split("-")[0]
+    return _LABELS.get(language, language)
 
 
 @lru_cache(maxsize=256)

@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.documents import Document, clean_text
+from pipeline.documents import Document
 from pipeline.stage import Drop, Span, StageFault, Verdict
 from stages.quality.rule_stage import Rule, RuleStage, off_at
 from stages.text import kernels
 from stages.text.punctuation import CLOSING, TERMINAL, UNMARKED
 from stages.text.words import (
-    count_sentences,
     sentences_of_lines,
     spacy_sentences_of_lines,
     spacy_words,
@@ -161,13 +160,12 @@ class C4(RuleStage):
             return len(kept)
         text = document.text
         if self.words == "spacy":
-            if not text.isascii() and clean_text(text) is not text:
-                return sum(map(count_sentences, lines))
-            counts = spacy_sentences_of_lines(text, document.view(spacy_words), text.splitlines(keepends=True))
+            counts = spacy_sentences_of_lines(document.view(spacy_words), text.splitlines(keepends=True))
         else:
             counts = sentences_of_lines(document.view(unicode_words), text.splitlines(keepends=True))
+        split = split_sentences if self.words == "spacy" else split_unicode_sentences
         for number, line in changed:
-            counts[number] = count_sentences(line) if self.words == "spacy" else len(split_unicode_sentences(line))
+            counts[number] = len(split(line))
         return sum([counts[number] for number in kept])
 
     def _form(self, whole: str) -> tuple[str, Span | None]:

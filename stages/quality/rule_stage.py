@@ -69,6 +69,7 @@ class RuleStage(DocumentStage):
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("regex", "spacy")
+    shares_load: ClassVar[bool] = True
 
     rule_parameters: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

@@ -33,31 +33,28 @@ def hash_words(codes, lengths):
 
 
 @njit(cache=True, nogil=True)
-def expand(chunks, start, count, word_of):
-    """Return int32: the words of `chunks` one after another."""
-    total = 0
-    for chunk in chunks:
-        total += count[chunk]
-    words = np.empty(total, np.int32)
-    at = 0
-    for chunk in chunks:
-        first = start[chunk]
-        for k in range(count[chunk]):
-            words[at] = word_of[first + k]
-            at += 1
-    return words
+def runs(codes, space):
+    """Return (starts, ends), int32: the runs of code points that are no white space.
 
-
-@njit(cache=True, nogil=True)
-def meetings(chunks, edges):
-    """Return int64: each place where a chunk whose edge has bit 1 stands before one whose edge has bit 2."""
-    found = np.empty(len(chunks), np.int64)
-    at = 0
-    for i in range(len(chunks) - 1):
-        if edges[chunks[i]] & 1 and edges[chunks[i + 1]] & 2:
-            found[at] = i
-            at += 1
-    return found[:at]
+    Args:
+        codes: uint32. space: bool, by code point: whether it is white space; none beyond is.
+    """
+    starts = np.empty(len(codes), np.int32)
+    ends = np.empty(len(codes), np.int32)
+    found = 0
+    inside = False
+    for at in range(len(codes)):
+        blank = codes[at] < len(space) and space[codes[at]]
+        if inside and blank:
+            ends[found] = at
+            found += 1
+        elif not inside and not blank:
+            starts[found] = at
+        inside = not blank
+    if inside:
+        ends[found] = len(codes)
+        found += 1
+    return starts[:found], ends[:found]
 
 
 @njit(cache=True, nogil=True)
@@ -77,18 +74,6 @@ def count_words(words, length, flags):
         if flag & 16:
             unspaced += 1
     return non_symbol, characters, alphabetic, unspaced
-
-
-@njit(cache=True, nogil=True)
-def count_distinct(words, wanted):
-    """Return how many of the numbers `wanted` occur in `words`."""
-    found = 0
-    for one in wanted:
-        for word in words:
-            if word == one:
-                found += 1
-                break
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -142,31 +127,33 @@ def sentences_between(bounds, starts, numbers, flags):
     return counts
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _is_token(codes, start, end):
+    """Tell whether the white space ``codes[start:end]`` behind a word is a token of spaCy: a single space is none."""
+    return end - start > 1 or (end - start == 1 and codes[start] != 32)
+
+
 @njit(cache=True, nogil=True)
-def line_sentences(bounds, offsets, gaps, chunks, start, count, word_of, flags):
-    """Return int32, shape (lines,): sentences in each line, by chunks; arguments as in `sentence_ends`.
+def spacy_line_sentences(bounds, codes, starts, ends, numbers, flags):
+    """Return int32, shape (lines,): sentences in each line, white space around it left out, as in `spacy_sentence_ends`.
 
     Args:
         bounds: int64, shape (lines + 1,): where lines begin and the last ends, in code points.
     """
     counts = np.ones(len(bounds) - 1, np.int32)
-    i = 0
+    word = 0
     for line in range(len(counts)):
         ended = False
-        inside = False
-        while i < len(chunks) and offsets[i] < bounds[line + 1]:
-            if gaps[i] and ended and inside:
+        first = word
+        while word < len(starts) and starts[word] < bounds[line + 1]:
+            flag = flags[numbers[word]]
+            between = word > first and _is_token(codes, ends[word - 1], starts[word])
+            if ended and (between or not flag & (4 | 8)):
                 counts[line] += 1
                 ended = False
-            inside = True
-            for k in range(count[chunks[i]]):
-                flag = flags[word_of[start[chunks[i]] + k]]
-                if flag & 4:
-                    ended = True
-                elif ended and not flag & 8:
-                    counts[line] += 1
-                    ended = False
-            i += 1
+            if flag & 4:
+                ended = True
+            word += 1
     return counts
 
 
@@ -186,36 +173,26 @@ def word_sentences(starts, numbers, length, flags):
 
 
 @njit(cache=True, nogil=True)
-def sentence_ends(chunks, offsets, gaps, start, count, word_of, length, flags):
+def spacy_sentence_ends(codes, starts, ends, numbers, flags):
     """Return int64: where each sentence but the last ends, in code points.
 
-    A new sentence begins at the first word, after a mark that ends one, that is neither such a mark nor punctuation.
+    A new sentence begins at the first token, after a mark that ends one, that is neither such a mark nor punctuation; white space
+    that is a token is neither.
 
     Args:
-        chunks: int32, shape (chunks,): the text's chunks.
-        offsets: int64, shape (chunks,): where each begins in the text.
-        gaps: bool, shape (chunks + 1,): whether a token of white space stands before each chunk, and at the end.
-        start, count, word_of: the words of each chunk, as a vocabulary has them.
-        length, flags: by word.
+        codes: uint32, of the text. starts, ends, numbers: int32, shape (words,). flags: uint8, by number.
     """
     found: list = [np.int64(0) for _ in range(0)]
     ended = False
     end = 0
-    for i in range(len(chunks)):
-        if gaps[i] and ended:
+    for word in range(len(starts)):
+        flag = flags[numbers[word]]
+        if ended and (_is_token(codes, end, starts[word]) or not flag & (4 | 8)):
             found.append(end)
             ended = False
-        at = offsets[i]
-        for k in range(count[chunks[i]]):
-            word = word_of[start[chunks[i]] + k]
-            flag = flags[word]
-            if flag & 4:
-                ended = True
-            elif ended and not flag & 8:
-                found.append(end)
-                ended = False
-            at += length[word]
-            end = at
-    if ended and gaps[len(chunks)]:
+        if flag & 4:
+            ended = True
+        end = ends[word]
+    if ended and _is_token(codes, end, len(codes)):
         found.append(end)
     return np.array(found, np.int64)

@@ -9,24 +9,20 @@ the places where that may happen; there, and only there, the whole text has to b
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pipeline.documents import clean_text
+from stages.text.spacy_table import Tables, make_tables
 
 MOST_WORK = 25_000_000
 LONGEST_CHUNK = 100_000
 """A chunk is one word where its length times its marks (what is neither letter nor digit) is above `MOST_WORK`, or
 where it is longer than this and not of letters alone: spaCy strips marks one by one, each time copying the rest."""
 
-_LOWER = "a-zß-öø-ÿāăąćčďđēĕęěğīıłńňōőœřśşšţťūůűźżžа-яё"
-_WORD = f"[A-ZÀ-ÖØ-Þ{_LOWER}А-ЯЁ]+[{_LOWER}]"
-_SHAPE = re.compile(
-    rf"""([(\[“„"«»*–\#]?)({_WORD}(?:-{_WORD})*)((?!\)[:]|;\)|:[)\]]|\.\.|……)[)\]”“"»«,.;:!?…]{{0,2}})"""
-)
-_HYPHEN = re.compile("(-)")
 _AT_ONCE = 10_000
+_REACH = 40  # code points, more than the longest special case
+_MOST_REMEMBERED = 300_000
+_LONGEST_REMEMBERED = 200
 _BETWEEN = "  "  # two spaces are a token of their own, over which no special case reaches
 
 
@@ -47,17 +43,7 @@ class Seams:
             for merged in {merged for token in span for merged in holding.get(token, ())}:
                 for left, right in _overlaps(span, merged):
                     self.pairs.setdefault(left, set()).add(right)
-        self._ends = _by_character(self.pairs, -1)
-        self.starts = {right for rights in self.pairs.values() for right in rights}
-        self._starts = _by_character(self.starts, 0)
-
-    def ends_at(self, chunk: str) -> bool:
-        """Tell whether `chunk` can be the left side of a seam."""
-        return any(chunk[-length:] in self.pairs for length in self._ends.get(chunk[-1], ()))
-
-    def starts_at(self, chunk: str) -> bool:
-        """Tell whether `chunk` can be the right side of a seam."""
-        return any(chunk[:length] in self.starts for length in self._starts.get(chunk[0], ()))
+        self._ends = _by_last(self.pairs)
 
     def between(self, left: str, right: str) -> bool:
         """Tell whether the chunks `left` and `right` meet in a seam."""
@@ -65,11 +51,11 @@ class Seams:
         return any(right.startswith(tuple(self.pairs[end])) for end in ends if end in self.pairs)
 
 
-def _by_character(strings: Iterable[str], place: int) -> dict[str, list[int]]:
-    """Return the first (0) or last (-1) character of `strings` -> the lengths of those that have it there."""
+def _by_last(strings: Iterable[str]) -> dict[str, list[int]]:
+    """Return the last character of `strings` -> the lengths of those that have it there."""
     lengths: dict[str, set[int]] = {}
     for string in strings:
-        lengths.setdefault(string[place], set()).add(len(string))
+        lengths.setdefault(string[-1], set()).add(len(string))
     return {character: sorted(found) for character, found in lengths.items()}
 
 
@@ -116,8 +102,13 @@ def seams() -> Seams:
 
 
 @functools.cache
-def _rules() -> frozenset[str]:
-    return frozenset(_pipeline().tokenizer.rules)
+def tables() -> Tables:
+    """Return what the scanner of spaCy's words asks."""
+    tokenizer = _pipeline().tokenizer
+    plain = _without_special_cases(tokenizer)
+    cases = [case for case in tokenizer.rules if not case.isspace()]
+    special, apart = ({case: [t.text for t in split(case)] for case in cases} for split in (tokenizer, plain))
+    return make_tables(_pipeline().Defaults, special, apart)
 
 
 def split_text(text: str) -> list[tuple[int, str]]:
@@ -127,58 +118,45 @@ def split_text(text: str) -> list[tuple[int, str]]:
         return [(token.idx, token.text) for token in nlp.tokenizer(text)]
 
 
-def edges(chunk: str) -> int:
-    """Return 1 where `chunk` can be the left side of a seam, 2 the right side, 3 both."""
-    found = seams()
-    if chunk.isalpha():  # a token by itself
-        return (chunk in found.pairs) + 2 * (chunk in found.starts)
-    return found.ends_at(chunk) + 2 * found.starts_at(chunk)
+def has_seam(text: str, start: int, end: int) -> bool:
+    """Tell whether the chunk ``text[start:end]`` may meet one of its neighbours in a seam."""
+    chunk = text[start:end]
+    left = text[max(0, start - _REACH) : start].rsplit(None, 1)
+    right = text[end : end + _REACH].split(None, 1)
+    return bool(left and seams().between(left[-1], chunk)) or bool(right and seams().between(chunk, right[0]))
 
 
-def split_chunks(chunks: Sequence[str]) -> list[Sequence[str]]:
-    """Return the words of each of `chunks`, which hold no white space, as spaCy splits each by itself."""
-    rules = _rules()
-    words = [_easy(chunk, rules) for chunk in chunks]
-    hard = [n for n, found in enumerate(words) if not found]
-    if hard:
-        for n, found in zip(hard, _split_hard([chunks[n] for n in hard]), strict=True):
-            words[n] = found
-    return words
+_remembered: dict[str, tuple[int, ...]] = {}
 
 
-def _easy(chunk: str, rules: frozenset[str]) -> Sequence[str]:
-    """Return the words of `chunk` where they are plain to see; empty: not so plain.
-
-    Plain are runs of letters or digits, and words of common letters, perhaps joined by hyphens, with at most one
-    mark before and two behind. The tests hold each kind against spaCy.
-    """
-    if chunk in rules:
-        return ()
-    if chunk.isalpha() or (chunk.isdecimal() and chunk.isascii()):
-        return (chunk,)
-    shape = _SHAPE.fullmatch(chunk)
-    if shape is None:
-        return (chunk,) if is_endless(chunk) else ()
-    before, stem, behind = shape.groups()
-    if "-" not in stem:
-        if stem in rules or (behind and (stem + behind[0] in rules or before + stem + behind[0] in rules)):
-            return ()
-        return (before, stem, *behind) if before else (stem, *behind)
-    parts = _HYPHEN.split(stem)
-    if not rules.isdisjoint(parts) or (behind and parts[-1] + behind[0] in rules):
-        return ()
-    return (before, *parts, *behind) if before else (*parts, *behind)
+def split_chunks(chunks: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the lengths of the words of each of `chunks`, which hold no white space, as spaCy splits each by itself."""
+    new = [chunk for chunk in dict.fromkeys(chunks) if chunk not in _remembered]
+    found: dict[str, tuple[int, ...]] = {}
+    if new:
+        endless = {chunk for chunk in new if is_endless(chunk)}
+        found = {chunk: (len(chunk),) for chunk in endless}
+        asked = [chunk for chunk in new if chunk not in endless]
+        for chunk, words in zip(asked, _split_all(asked), strict=True):
+            found[chunk] = tuple(map(len, words))
+    lengths = [found[chunk] if chunk in found else _remembered[chunk] for chunk in chunks]
+    if len(_remembered) > _MOST_REMEMBERED:
+        _remembered.clear()
+    _remembered.update((chunk, words) for chunk, words in found.items() if len(chunk) <= _LONGEST_REMEMBERED)
+    return lengths
 
 
 def is_endless(chunk: str) -> bool:
-    """Tell whether spaCy would take seconds for `chunk`, so that it counts as one word."""
+    """Tell whether spaCy would take seconds for `chunk`, or find a long run of letters whole: it counts as one word."""
     length = len(chunk)
     if length * length <= MOST_WORK:
         return False
+    if chunk.isalpha():
+        return True
     return length > LONGEST_CHUNK or length * (length - sum(map(str.isalnum, chunk))) > MOST_WORK
 
 
-def _split_hard(chunks: list[str]) -> Iterator[Sequence[str]]:
+def _split_all(chunks: list[str]) -> Iterator[Sequence[str]]:
     """Yield the words of each of `chunks`, split by spaCy many in a call."""
     for at in range(0, len(chunks), _AT_ONCE):
         yield from _split_together(chunks[at : at + _AT_ONCE])
@@ -187,7 +165,7 @@ def _split_hard(chunks: list[str]) -> Iterator[Sequence[str]]:
 def _split_together(chunks: list[str]) -> Iterator[Sequence[str]]:
     nlp = _pipeline()
     with nlp.memory_zone():
-        tokens = [token.text for token in nlp.tokenizer(_BETWEEN.join(map(clean_text, chunks)))]
+        tokens = [token.text for token in nlp.tokenizer(_BETWEEN.join(chunks))]
     found: list[str] = []
     for token in tokens:
         if token.isspace():

@@ -24,7 +24,7 @@ a run is a word."""
 CLASS = 31
 NON_SYMBOL, ALPHABETIC, SENTENCE_END, PUNCTUATION, UNSPACED, PICTOGRAPH = 32, 64, 128, 256, 512, 1024
 FLAG_SHIFT = 5
-"""A word's flags (`stages.text.vocabulary`) are those of its characters shifted right by this."""
+"""A word's flags (`stages.text.word_numbers`) are those of its characters shifted right by this."""
 
 TABLE_SIZE = 0x20000
 HAN_BEYOND = np.uint16(SOLO | NON_SYMBOL | ALPHABETIC | UNSPACED)
@@ -62,6 +62,12 @@ _SEPARATORS = (0x200B, 0x1361)
 """Zero width space, between words of Khmer, Thai, Lao; the wordspace of Ethiopic."""
 _TSHEGS = (0x0F0B, 0x0F0C)
 """The marks between syllables of Tibetan: they belong to the syllable before."""
+
+
+@lru_cache(maxsize=1)
+def white_space() -> np.ndarray:
+    """Return bool, by code point: whether it is white space; none beyond is."""
+    return np.array([chr(code).isspace() for code in range(0x3001)])
 
 
 @lru_cache(maxsize=1)

@@ -15,10 +15,11 @@ from pipeline.stage import MapStage, StageFault
 from pipeline.storage import Folder
 from tokenizer.counting.usage import unused_tokens
 from tokenizer.ladder.files import write_ladder
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS
 from tokenizer.pretokens.counts import PretokenTable, add_batch
 from tokenizer.pretokens.merging import load_counts, merge_parts, ordered, summed
 from tokenizer.pretokens.patterns import pattern_of
-from tokenizer.training.options import DEFAULT_PATTERN, DEFAULT_SPECIAL_TOKENS, TrainOptions
+from tokenizer.training.options import DEFAULT_PATTERN, TrainOptions
 from tokenizer.training.train import train_from_counts
 
 LADDER_FOLDER = "tokenizer"

@@ -34,6 +34,7 @@ RECORDS = [
 TEXTS = [warc_record("conversion", f"Text {n}.".encode(), number=n, Content_Type="text/plain") for n in range(5)]
 LINES = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
 TABLE = b"id,text\n" + b"".join(b'd%d,"Text, number %d"\n' % (n, n) for n in range(20))
+TEXT = "A text of several lines, и вторая строка.\r\n" * 40
 ARC = b"".join(
     b"http://example.org/%d 1.2.3.4 20240506070809 text/html %d\n%s\n" % (n, len(body), body)
     for n, body in ((n, http(page(n))) for n in range(5))
@@ -63,9 +64,18 @@ def _arrow() -> bytes:
     return sink.getvalue()
 
 
+def _arrow_stream() -> bytes:
+    sink = io.BytesIO()
+    table = pa.Table.from_pylist([{"text": row["text"], "n": row["n"]} for row in ROWS])
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=6)
+    return sink.getvalue()
+
+
 SOUND = {
     "a.parquet": [_parquet(), _parquet(compression="zstd", use_dictionary=False), _parquet(data_page_version="2.0")],
     "a.arrow": [_arrow()],
+    "stream.arrow": [_arrow_stream()],
     "a.warc": [b"".join(RECORDS)],
     "a.warc.gz": [b"".join(gzip.compress(r, mtime=0) for r in RECORDS), gzip.compress(b"".join(RECORDS), mtime=0)],
     "a.warc.zst": [b"".join(zstandard.compress(r) for r in RECORDS)],
@@ -78,7 +88,16 @@ SOUND = {
     "a.jsonl.zst": [zstandard.compress(LINES)],
     "a.jsonl.bz2": [bz2.compress(LINES)],
     "a.jsonl.xz": [lzma.compress(LINES)],
+    "utf-16.jsonl": [LINES.decode().encode("utf-16"), LINES.decode().encode("utf-16-be")],
+    "a.json": [json.dumps(ROWS, indent=1).encode(), b"\n".join(json.dumps(row, indent=1).encode() for row in ROWS)],
     "a.csv": [TABLE],
+    "a.csv.gz": [gzip.compress(TABLE, mtime=0)],
+    "utf-16.csv": [TABLE.decode().encode("utf-16")],
+    "a.tsv": [TABLE.replace(b",", b"\t")],
+    "a.txt": [TEXT.encode(), TEXT.encode("utf-16"), TEXT.encode("koi8-r")],
+    "a.txt.bz2": [bz2.compress(TEXT.encode())],
+    "a.html": [page(5)],
+    "a.html.xz": [lzma.compress(page(6))],
 }
 """File name -> sound files of that kind."""
 _MARKS = [

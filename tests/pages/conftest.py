@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -12,10 +13,13 @@ import threading
 
 import msgspec
 import pytest
+import tomli_w
 
+from pipeline.errors import UserError
 from pipeline.executors.here import run_here
 from pipeline.recipe import build_recipe
 from pipeline.run import execute, local_folder
+from pipeline.run.folder import EDITION, Unfinished, read_manifest
 from tokenizer.counting.budget import GroupTokens, TokenBudget
 from tokenmill.cli import main
 from tokenmill.compare.page import page as compare_page
@@ -102,7 +106,46 @@ def pages(tmp_path_factory):
     )
     found["analyse"] = place / "analyse.html"
     put("compare", compare_page(compare(local_folder(one), local_folder(hostile))))
+    found["batch"] = spikes(place, demo)
+    put("later-stopped", stopped_later(made(place, "later", evil)))
+    found["unfinished"] = never_finished(place, evil)
     return found
+
+
+def spikes(place: pathlib.Path, run: pathlib.Path) -> pathlib.Path:
+    """Return the page of the spike in a log of losses, over token shards of `run`."""
+    steps = [f"{n},{5 - n / 100 + math.sin(n) / 100 + 2 * (n == 40)},{1 + math.sin(3 * n) / 10}" for n in range(60)]
+    (place / "loss.csv").write_text("\n".join(["step,loss,gradient norm", *steps]) + "\n")
+    shards = ["tokens", str(run), "--tokenizer", str(run / "tokenizer/4096"), "--out", str(place / "tokens")]
+    assert main(shards) == 0
+    given = ["--losses", str(place / "loss.csv"), "--global-batch", "8", "--seq", "256", "--out", str(place / "spikes")]
+    assert main(["batch", str(place / "tokens"), *given]) == 0
+    return place / "spikes/batch.html"
+
+
+def stopped_later(run: pathlib.Path) -> str:
+    """Return the page of `run` after its inputs have changed and another run in its folder has ended with an error."""
+    manifest = read_manifest(local_folder(run))
+    assert manifest is not None
+    (run.parent / f"{manifest.name}.toml").write_text(
+        tomli_w.dumps({**manifest.recipe, "ledger": {"text_characters": 5}})
+    )
+    manifest.recipe_file = str(run.parent / f"{manifest.name}.toml")
+    (run / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    with (run.parent / f"{manifest.name}.jsonl").open("a") as file:
+        file.write("{}\n")
+    state = Unfinished(EDITION, manifest.name, manifest.recipe_file, "failed", EVIL[:300], manifest.passes[:1])
+    (run / "unfinished.json").write_bytes(msgspec.json.encode(state))
+    assert main(["report", str(run)]) == 0
+    return (run / "report.html").read_text("utf-8")
+
+
+def never_finished(place: pathlib.Path, rows: list[dict[str, object]]) -> pathlib.Path:
+    """Return the page of a run that ended because too many documents fail."""
+    with pytest.raises(UserError, match="failed_share"):
+        made(place, "broken", [*rows, *({"text": 3, "url": EVIL} for _ in range(200))], limits={"failed_share": 0.01})
+    assert main(["report", str(place / "broken")]) == 1
+    return place / "broken/report.html"
 
 
 def many(run: pathlib.Path):

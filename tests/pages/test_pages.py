@@ -9,7 +9,18 @@ import pytest
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed: make test-pages")
 
-NAMES = ("run", "one-language", "none", "hostile", "many-languages", "compare", "analyse")
+NAMES = (
+    "run",
+    "one-language",
+    "none",
+    "hostile",
+    "many-languages",
+    "compare",
+    "analyse",
+    "batch",
+    "later-stopped",
+    "unfinished",
+)
 LOOKS = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
 OVERLAPS = """() => [...document.querySelectorAll('svg')].flatMap(picture => {
   const texts = [...picture.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
@@ -78,6 +89,50 @@ def serious(page):
     return [(v["id"], v["nodes"][0]["html"][:200]) for v in found if v["impact"] in ("serious", "critical")]
 
 
+A4 = 794 - 2 * 38
+"""Pixels between the margins of a page of A4: 210 mm at 96 to the inch, less a centimetre on either side."""
+BEYOND = """(wide) => [...document.querySelectorAll('main *')].filter(e => e.getClientRects().length && e.getBoundingClientRect().right > wide + 1)
+  .map(e => [e.tagName, e.textContent.slice(0, 40), Math.round(e.getBoundingClientRect().right)]).slice(0, 5)"""
+HEADS = """() => [...document.querySelectorAll('table')].filter(t => t.getClientRects().length)
+  .filter(t => !t.tHead || getComputedStyle(t.tHead).display !== 'table-header-group').map(t => t.textContent.slice(0, 40))"""
+FAINT = """() => { const bright = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(Number).map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+  return [...document.querySelectorAll('main *')].filter(e => e.getClientRects().length && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+    .filter(e => 1.05 / (bright(getComputedStyle(e).fill !== 'rgb(0, 0, 0)' && e.closest('svg') ? getComputedStyle(e).fill : getComputedStyle(e).color) + .05) < 4.5)
+    .map(e => [e.tagName, e.textContent.slice(0, 40)]).slice(0, 5); }"""
+
+
+def assert_prints(page):
+    """What is on a page of A4: nothing beyond its edge, a head on every table, and ink that shows on white paper."""
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": A4, "height": 1000})
+    assert page.evaluate(BEYOND, A4) == []
+    assert page.evaluate(HEADS) == []
+    assert page.evaluate(FAINT) == []
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_can_be_printed(browser, pages, name):
+    page, _ = opened(browser, pages[name].as_uri(), A4, "dark")
+    assert_prints(page)
+    page.close()
+
+
+def test_on_paper_stand_all_views_of_the_funnel_and_what_is_folded_away_as_evidence(browser, pages):
+    page = browser.new_page()
+    page.goto(pages["run"].as_uri())
+    shown = "(s) => [...document.querySelectorAll(s)].map(e => e.checkVisibility({contentVisibilityAuto: true}) && e.getBoundingClientRect().height > 0)"
+    assert page.evaluate(shown, ".switch > .view") == [True, False]
+    page.check("#flow-1")
+    assert page.evaluate(shown, ".switch > .view") == [False, True]
+    assert not any(page.evaluate(shown, ".pair"))
+    page.emulate_media(media="print")
+    assert page.evaluate(shown, ".switch > .view") == [True, True]
+    assert all(page.evaluate(shown, ".pair"))
+    assert not any(page.evaluate(shown, ".switch > input"))
+    page.close()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_no_larger_than_a_megabyte(pages, name):
     assert pages[name].stat().st_size <= 1_000_000
@@ -123,6 +178,9 @@ def test_the_curve_is_taken_where_it_is_clicked_and_the_plan_is_saved(browser, p
     address, query = planner
     page, _ = opened(browser, f"{address}#{query}", 1280, "light")
     page.wait_for_selector("#curve svg")
+    assert_prints(page)
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.locator("#curve svg").click(position={"x": 200, "y": 100})
     until(page, "location.hash.includes('parameters=')")
     assert "model=" not in page.url.replace("parameters=", "")

@@ -146,3 +146,10 @@ def test_a_run_folder_among_the_inputs_is_noticed(place, path, inside):
         "a.jsonl", "runs/old.parquet", "crawl/x/b.parquet", "c.parquet", "c.warc.gz", "runs/x/data/p.parquet"
     )
     assert leads_into(find_files(path, folder).patterns, folder / "runs/mine") is inside
+
+
+def test_a_choice_that_nothing_matches_is_said_where_another_is_found(place):
+    folder = place("en.jsonl")
+    found = find_files("{en,de,fr}.jsonl", folder)
+    assert [os.path.basename(file) for file in found.files] == ["en.jsonl"]
+    assert found.notes == ["{en,de,fr}.jsonl: nothing matches de.jsonl and 1 more"]

@@ -22,10 +22,18 @@ def dead(number: int, *, batch: bool = False, rule: str = "cpu_time") -> Death:
     return Death(number, -1, -1, batch, rule, "over 30 s")
 
 
-def test_a_batch_that_kills_its_reader_is_read_one_by_one():
-    task = after(dead(3, batch=True))
+def test_a_reader_that_died_has_a_child_that_reads_ahead():
+    task = after(dead(3, rule="crash"))
     assert task is not None
-    assert task.careful
+    assert task.ahead
+    assert not task.careful
+    assert not task.skips
+
+
+def test_a_batch_that_kills_its_reader_all_the_same_is_read_one_by_one():
+    task = after(dead(3, batch=True), dead(3, batch=True))
+    assert task is not None
+    assert task.doubts == (3,)
     assert not task.skips
 
 

@@ -17,14 +17,14 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "planner-validatio
 
 @pytest.mark.parametrize("kind", coverage(), ids=lambda k: k.kind)
 def test_forecasts_of_a_family_never_seen_hold_for_most_rows_of_a_kind(kind):
-    assert 0.7 <= kind.covered <= 0.95
+    assert 0.7 <= kind.covered <= 0.9
     assert kind.ratio <= (2.5 if kind.kind == "experts" else 2.2)
 
 
 def test_forecasts_hold_for_most_families():
     kinds = [k for k in coverage() if k.families >= 10]
     assert len(kinds) == 3
-    assert all(k.covered_by_family >= 0.7 for k in kinds)
+    assert all(k.covered_by_family >= 0.65 for k in kinds)
     assert statistics.median(r.ratio for r in row_checks()) <= 2.2
 
 

@@ -12,8 +12,9 @@ import pytest
 from pipeline.recipe import load_recipe
 from pipeline.run.folder import spare_folders
 from pipeline.run.plan import loads_of, plan_run
-from pipeline.storage import Folder, below
+from pipeline.storage import Folder
 from tests.servers import endpoint
+from tokenizer.files import files_named
 from tokenizer.training.of_files import train_ladder
 
 RECIPE = """
@@ -109,8 +110,8 @@ def test_clean_frees_passes_of_earlier_forms_in_a_bucket(away):
 
 def test_a_folder_in_a_bucket_means_the_files_below_it(away):
     place = away[0]
-    assert below(f"{place.url}/lists") == [f"{place.url}/lists/en.txt", f"{place.url}/lists/hosts.txt"]
-    assert below(f"{place.url}/lists/en.txt") == [f"{place.url}/lists/en.txt"]
+    assert files_named(f"{place.url}/lists") == [f"{place.url}/lists/en.txt", f"{place.url}/lists/hosts.txt"]
+    assert files_named(f"{place.url}/lists/en.txt") == [f"{place.url}/lists/en.txt"]
 
 
 def test_tokens_are_counted_and_written_from_a_run_in_a_bucket(away, tmp_path):

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import tarfile
 import tomllib
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from pipeline.executors.here import run_here
-from pipeline.recipe import build_recipe, load_recipe
+from pipeline.recipe import Limits, build_recipe, load_recipe
 from pipeline.run import execute, local_folder
 from pipeline.run.plan import plan_run
 from tokenmill.cli import main
@@ -119,9 +120,36 @@ def test_a_pattern_is_written_only_where_it_means_just_the_files_found(folder):
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
         write_lines(folder / name, "text", ENGLISH, 1)
     paths = [str(folder / name) for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
-    assert patterns_of(survey(paths, folder)) == [("*.jsonl", ())]
+    assert [(path, kind.columns) for path, kind in patterns_of(survey(paths, folder))] == [("*.jsonl", ())]
     write_lines(folder / "d.jsonl", "text", ENGLISH, 1)
     assert [path for path, _ in patterns_of(survey(paths, folder))] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+
+
+def test_an_archive_of_pages_and_texts_is_given_a_recipe_that_runs_on_it(folder):
+    with tarfile.open("in.tar.gz", "w:gz") as archive:
+        for number in range(12):
+            kind = "txt" if number % 3 else "html"
+            text = prose(ENGLISH, number * 100)
+            data = (text if kind == "txt" else f"<html><body><article><p>{text}</p></article></body></html>").encode()
+            info = tarfile.TarInfo(f"in/{number}.{kind}")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    table = tomllib.loads(init("in.tar.gz").read_text())
+    assert (table["input"]["paths"], table["stage"][0]["use"]) == (["in.tar.gz"], "extract")
+    summary = run("recipe.toml")
+    assert (summary.read, summary.failed, summary.faults) == (12, 0, {})
+
+
+@pytest.mark.parametrize(("mark", "documents"), [("\n\n", "paragraph"), ("\n", "line")])
+def test_a_text_file_too_large_for_one_document_is_cut(folder, monkeypatch, mark, documents):
+    monkeypatch.setattr("tokenmill.survey.Limits", lambda: Limits(record_bytes=2000))
+    (folder / "all.txt").write_text(mark.join(prose(ENGLISH, n * 100) for n in range(9)))
+    (folder / "one.txt").write_text(prose(ENGLISH, 0)[:900])
+    recipe = init()
+    paths = tomllib.loads(recipe.read_text())["input"]["paths"]
+    assert paths == [{"path": "all.txt", "documents": documents}, "one.txt"]
+    assert '# documents = "line"' in recipe.read_text()
+    assert run(recipe).read == 10
 
 
 def test_columns_of_other_types_are_not_read_together(folder):

@@ -198,7 +198,7 @@ def test_the_histogram_of_a_rule_counts_every_document_that_came_and_every_one_r
         r"<tr><td>[^<]*</td><td>[^<]*</td><td>(\d+)</td><td>(\d+)</td></tr>", part.partition("</details>")[0]
     )
     assert (sum(int(a) for a, _ in table), sum(int(b) for _, b in table)) == (came, number)
-    assert f"removed: words &lt; {60}" in part
+    assert f"removed &lt; {60}" in part
 
 
 def test_documents_from_both_sides_of_a_threshold_are_those_nearest_to_it(run):

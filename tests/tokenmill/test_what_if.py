@@ -29,10 +29,24 @@ C4 = {"use": "c4", "min_num_sentences": 2}
 FINEWEB = {"use": "fineweb", "words": "whitespace", "short_line_thr": 0.5}
 RULES_PY = "def fussy(document):\n    return 'x!' not in document.text\n"
 PYTHON = {"use": "python", "file": "rules.py", "function": "fussy"}
+LANGUAGE = {"use": "language", "min_score": 0.0}
+"""A costly stage: a pass ends behind it."""
 RECIPES = {
     "rules": [GOPHER, REPETITION, C4, FINEWEB],
     "rules and dedup": [REPETITION, C4, GOPHER, {"use": "exact_dedup"}, {**FINEWEB, "short_line_thr": 0.9}],
     "a stage between": [C4, GOPHER, PYTHON, FINEWEB, {**GOPHER, "min_doc_words": 36}],
+    "two passes": [GOPHER, C4, LANGUAGE, FINEWEB, REPETITION],
+    "three passes and dedup": [
+        FINEWEB,
+        LANGUAGE,
+        {**GOPHER, "min_doc_words": 20},
+        {**LANGUAGE, "min_score": 0.2},
+        C4,
+        PYTHON,
+        GOPHER,
+        {"use": "exact_dedup"},
+        {**FINEWEB, "short_line_thr": 0.9},
+    ],
     "one language each": [{**GOPHER, "only": ["en"]}, {**GOPHER, "only": ["de"], "min_doc_words": 40}, FINEWEB],
 }
 CHANGES = {
@@ -49,6 +63,14 @@ CHANGES = {
     "fineweb.char_duplicates_ratio": [0.2, 1.0],
     "gopher_quality#2.min_doc_words": [10, 30, 60],
 }
+
+
+def values(some):
+    """`some` values of a parameter, or any between the least and the greatest of them."""
+    if any(isinstance(value, str) for value in some):
+        return st.sampled_from(some)
+    between = st.integers if all(isinstance(value, int) for value in some) else st.floats
+    return st.one_of(st.sampled_from(some), between(min(some), max(some)))
 
 
 STOPS = ("the", "be", "to", "of", "and", "that", "have", "with")
@@ -128,7 +150,7 @@ def test_the_answer_is_what_a_run_with_the_same_change_comes_to(runs, tmp_path, 
     labels = FinishedRun(local_folder(out)).stages
     known = [key for key in CHANGES if key.rpartition(".")[0] in labels]
     keys = data.draw(st.lists(st.sampled_from(known), unique=True, max_size=3))
-    changes = [f"{key}={data.draw(st.sampled_from(CHANGES[key]))}" for key in keys]
+    changes = [f"{key}={data.draw(values(CHANGES[key]))}" for key in keys]
     finished, answer = answered(out, changes)
     shutil.rmtree(tmp_path / "other", ignore_errors=True)
     truth = run(recipe, tmp_path / "other", changes)
@@ -168,6 +190,27 @@ def test_it_is_exact_up_to_the_end_of_the_row_where_documents_come_in_and_furthe
     assert answered(out, ["gopher_quality.min_doc_words=0"])[1].exact_up_to == "gopher_quality"
     assert answered(out, ["gopher_quality.min_doc_words=36"])[1].exact_up_to == "gopher_quality#2"
     assert answered(out, ["fineweb.short_line_thr=0.9"])[1].exact_up_to == "gopher_quality#2"
+
+
+def test_where_documents_only_go_it_is_exact_through_all_passes_before_the_corpus_stage(runs, tmp_path):
+    for name, last in (("two passes", "gopher_repetition"), ("three passes and dedup", "gopher_quality#2")):
+        recipe, out = runs[name]
+        changes = ["gopher_quality.min_doc_words=50", "fineweb.line_punct_thr=0.5"]
+        finished, answer = answered(out, changes)
+        truth = run(recipe, tmp_path / name, changes)
+        assert answer.exact_up_to == last
+        order = [line.stage for line in truth.stages]
+        assert answer.dropped == {k: v for k, v in truth.dropped.items() if k in order[: order.index(last) + 1]}
+        assert answer.dropped != finished.summary.dropped
+        assert not answer.there.all()
+
+
+def test_people_see_what_changes_in_a_later_pass(runs, capsys):
+    _, out = runs["two passes"]
+    assert main(["what-if", str(out), "--set", "gopher_quality.min_doc_words=50"]) == 0
+    said = capsys.readouterr().out
+    assert "left behind gopher_repetition" in said
+    assert "goes:" in said
 
 
 def test_it_never_answers_for_a_corpus_stage_whose_documents_are_others(runs):

@@ -23,6 +23,7 @@ def count_files(
     counters: Sequence[TokenCounter],
     text_column: str = "text",
     workers: int | None = None,
+    documents: str = "file",
 ) -> Iterator[pa.Table | int]:
     """Yield tables (id, source, language, bytes, characters, words, one column per count) and 1 per unreadable record.
 
@@ -36,7 +37,7 @@ def count_files(
     threads = workers or os.cpu_count() or 1
     waiting: list[Future[pa.Table] | int] = []
     with ThreadPoolExecutor(threads) as pool:
-        for number, piece in enumerate(find_inputs(paths, text_column)):
+        for number, piece in enumerate(find_inputs(paths, text_column, documents)):
             for item in piece.read(number):
                 waiting.append(item if isinstance(item, int) else pool.submit(count_batch, item, counters))
                 if len(waiting) > 2 * threads:

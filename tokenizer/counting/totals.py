@@ -9,6 +9,7 @@ lengths: at most the square root of twice its tokens for each group and size.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,9 +33,7 @@ FAN_IN = 64
 
 _SUMS, _TOTALS = "sums", "totals.parquet"
 _KEYS = ("group", "name", "measure", "length")
-_SCHEMA = pl.Schema(
-    {"group": pl.String, "name": pl.String, "measure": pl.String, "length": pl.Int64, "amount": pl.Int64}
-)
+_SCHEMA: Any = {"group": str, "name": str, "measure": str, "length": int, "amount": int}
 
 
 class Totals:

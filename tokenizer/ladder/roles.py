@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.errors import UserError
 
+DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
+
 ROLES = {
     "eos_token": ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]"),
     "bos_token": ("<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>", "<|bos|>", "[BOS]"),

@@ -54,7 +54,8 @@ def _nanogpt(folder: Folder, manifest: Manifest, target: str, files: Sequence[Sh
 def _llmc(folder: Folder, manifest: Manifest, target: str, files: Sequence[ShardFile]) -> None:
     """A file of its own with a header for each payload; llm.c and modded-nanogpt take a pattern of names."""
     for file in files:
-        name = f"llmc/{target}_{file.stem.removeprefix(f'{HELD_OUT}/').removeprefix('part-')}.bin"
+        stem = file.stem.removeprefix(f"{HELD_OUT}/").removeprefix("part-").replace("/part-", "-")
+        name = f"llmc/{target}_{stem}.bin"
         manifest.others[name] = _joined(folder, llmc_header(file.tokens), [file.name], name)
 
 

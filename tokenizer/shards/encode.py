@@ -2,7 +2,7 @@
 
 A run holds at most about `RUN_TOKENS` tokens, so that memory does not depend on the inputs. In a shuffle its documents
 lie in the order of their keys, and ``.ranges`` counts them by range of keys, so that the second half finds those of a
-range without looking at a document.
+range without looking at a document. Where parts are made by source, a run is of one source.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.documents import INPUT_FIELDS
+from pipeline.errors import UserError
+from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.storage import Folder
 from tokenizer.files import Piece
 from tokenizer.shards.layout_kernel import hash_texts, lay_out, shuffle_keys
@@ -23,6 +25,8 @@ from tokenizer.shards.options import ShardOptions
 from tokenizer.texts import Texts
 
 RUN_TOKENS = 1 << 24
+MOST_SOURCES = 1000
+"""Sources of a piece beyond which parts by source are refused: each becomes a file at least."""
 IPC_ROWS = 4096
 """Rows of a record batch of a run's table: what is read at least to find one document."""
 
@@ -67,7 +71,7 @@ def encode_piece(task: EncodeTask) -> dict[str, Any]:
     """Write the runs of a piece, and last its record, which is returned.
 
     Returns:
-        ``runs``: [name, documents, tokens, held out] of each; ``read``, ``unreadable``, ``empty`` documents;
+        ``runs``: [name, documents, tokens, held out, source] of each (source: empty where not by source); ``read``, ``unreadable``, ``empty`` documents;
         ``text_tokens``: tokens without those around documents.
     """
     if task.work.exists(task.record):
@@ -75,27 +79,64 @@ def encode_piece(task: EncodeTask) -> dict[str, Any]:
         return found
     encode = task.options.model.encoder()
     about: dict[str, Any] = {"runs": [], "read": 0, "unreadable": 0, "empty": 0, "text_tokens": 0}
-    runs = [_Run(task, held_out=False), _Run(task, held_out=True)]
+    runs = _Runs(task)
     for item in task.piece.read(task.number, READ):
         if isinstance(item, int):
             about["unreadable"] += item
             continue
         texts = Texts.of(item.data.column("text"))
         ids, bounds = encode(texts)
-        lengths = np.diff(bounds)
-        rows = np.flatnonzero(lengths)  # a document without a token would be a sequence of nothing
-        kept = _rows_of(item.data)
+        rows = np.flatnonzero(np.diff(bounds))  # a document without a token would be a sequence of nothing
         held = _held_out(texts, task.options.held_out)
-        for run in runs:
-            mine = rows[held[rows] == run.held_out]
-            about["runs"] += run.add(ids, bounds, mine, kept, about["read"])
+        about["runs"] += runs.add(ids, bounds, rows, held, _rows_of(item.data), about["read"])
         about["read"] += len(item)
         about["empty"] += len(item) - len(rows)
         about["text_tokens"] += len(ids)
-    for run in runs:
-        about["runs"] += run.flush()
+    about["runs"] += runs.flush()
     task.work.put_json(task.record, about)
     return about
+
+
+class _Runs:
+    """The documents of a piece that wait to become runs, apart by source, and by whether they are held out."""
+
+    def __init__(self, task: EncodeTask):
+        self.task = task
+        self.waiting: dict[tuple[bool, str], _Run] = {}
+
+    def add(
+        self, ids: np.ndarray, bounds: np.ndarray, rows: np.ndarray, held: np.ndarray, kept: pa.Table, first: int
+    ) -> list[list[Any]]:
+        """Take the documents in `rows` of a batch whose first is document `first` of the piece; return runs made."""
+        made: list[list[Any]] = []
+        for source, mine in self._by_source(rows, kept):
+            for apart in (False, True):
+                some = mine[held[mine] == apart]
+                if len(some):
+                    made += self._run(apart, source).add(ids, bounds, some, kept, first)
+        while sum(run.tokens for run in self.waiting.values()) > 2 * RUN_TOKENS:
+            made += max(self.waiting.values(), key=lambda run: run.tokens).flush()
+        return made
+
+    def flush(self) -> list[list[Any]]:
+        return [made for run in self.waiting.values() for made in run.flush()]
+
+    def _by_source(self, rows: np.ndarray, kept: pa.Table) -> list[tuple[str, np.ndarray]]:
+        if not self.task.options.by:
+            return [("", rows)]
+        codes = kept["source"].combine_chunks().fill_null(DEFAULT_SOURCE).dictionary_encode()
+        number = codes.indices.to_numpy()[rows]
+        return [(name, rows[number == k]) for k, name in enumerate(codes.dictionary.to_pylist())]
+
+    def _run(self, held_out: bool, source: str) -> _Run:
+        if (held_out, source) not in self.waiting:
+            if len(self.waiting) >= 2 * MOST_SOURCES:
+                raise UserError(
+                    f"--by source: {self.task.piece.split.file.path} has more than {MOST_SOURCES:,} sources, such as {source!r}; "
+                    "leave --by out, or name fewer sources in the recipe's input.paths"
+                )
+            self.waiting[held_out, source] = _Run(self.task, held_out, source, len(self.waiting))
+        return self.waiting[held_out, source]
 
 
 def _held_out(texts: Texts, share: float) -> np.ndarray:
@@ -121,6 +162,8 @@ class _Run:
 
     task: EncodeTask
     held_out: bool
+    source: str
+    place: int
     number: int = 0
     tokens: int = 0
     ids: list[np.ndarray] = field(default_factory=list)
@@ -162,11 +205,11 @@ class _Run:
             self.keys.append(keys[rows])
 
     def flush(self) -> list[list[Any]]:
-        """Write what waits as a run, and return [name, documents, tokens, held out] of it; nothing where nothing does."""
+        """Write what waits as a run, and return [name, documents, tokens, held out, source] of it; nothing where nothing does."""
         if not self.lengths:
             return []
         options, ranges = self.task.options, self.task.ranges
-        name = f"run-{self.task.number:06d}-{'h' if self.held_out else 't'}{self.number:04d}"
+        name = f"run-{self.task.number:06d}-{self.place:04d}-{self.number:04d}"
         lengths = np.concatenate(self.lengths)
         ids = np.concatenate(self.ids)
         order = np.arange(len(lengths))
@@ -187,7 +230,7 @@ class _Run:
             self.task.work.put(f"{name}.ranges", np.stack(counts).astype("<i8").tobytes())
         self.task.work.put(f"{name}.rows", _ipc(table))
         self.task.work.put(f"{name}.bin", out.tobytes())
-        made = [[name, len(lengths), self.tokens, self.held_out]]
+        made = [[name, len(lengths), self.tokens, self.held_out, self.source]]
         self.number, self.tokens = self.number + 1, 0
         self.ids, self.lengths, self.keys, self.tables = [], [], [], []
         return made

@@ -10,7 +10,7 @@ import os
 import pathlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +26,17 @@ from tokenizer.files import Piece, find_inputs
 from tokenizer.shards.assemble import AssembleTask, assemble_part
 from tokenizer.shards.beside import write_formats
 from tokenizer.shards.encode import EncodeTask, encode_piece
-from tokenizer.shards.manifest import HELD_OUT, MANIFEST, Manifest, ShardFile, read_manifest
+from tokenizer.shards.manifest import HELD_OUT, MANIFEST, Manifest, ShardFile, SourceParts, read_manifest
 from tokenizer.shards.model import TOKENIZER_FILE
 from tokenizer.shards.options import ShardOptions, check_formats
 from tokenizer.shards.order import Part, Run, parts_in_order, parts_shuffled, ranges_for
 
-EDITION = 1
+EDITION = 2
 """Raised when the same inputs and options give other bytes."""
 WORK = ".encoded"
 MEMORY_BYTES = 8 << 30
-_OURS = re.compile(rf"(?:{HELD_OUT}/)?part-\d{{5,}}\.(?:bin|idx|documents\.parquet)")
+_OURS = re.compile(rf"(?:{HELD_OUT}/)?(?:[A-Za-z0-9_.-]+/)?part-\d{{5,}}\.(?:bin|idx|documents\.parquet)")
+_NOT_FOR_SOURCES = ("", HELD_OUT, "llmc")
 
 Note = Callable[[str, int, int], None]
 """Told (phase, tasks done, tasks)."""
@@ -56,7 +57,9 @@ def make_shards(
     out: Folder,
     *,
     formats: Sequence[str] = ("megatron",),
+    epochs: Mapping[str, float] | None = None,
     text_column: str = "text",
+    documents: str = "file",
     workers: int | None = None,
     replace: bool = False,
     note: Note | None = None,
@@ -66,6 +69,8 @@ def make_shards(
     Args:
         paths: Parquet, JSONL, WET or text files; folders and globs; or the ``data`` folder of a run.
         formats: of `FORMATS`; Megatron's is always written.
+        epochs: how often a training reads each source, for the weights of parts made by source; once if not said.
+        documents: of text files: what in them is a document, ``file``, ``line`` or ``paragraph``.
         workers: processes; as many as cores if not given.
         replace: put these in place of other shards in `out`; else those are refused.
         note: told of progress.
@@ -74,17 +79,22 @@ def make_shards(
     """
     formats = tuple(dict.fromkeys(("megatron", *formats)))
     check_formats(formats, options)
-    pieces = find_inputs(paths, text_column)
-    identity = digest_of([EDITION, options.identity(), text_column, _inputs(pieces)])
+    if epochs and not options.by:
+        raise UserError("--epochs: is of parts by source; add --by source")
+    pieces = find_inputs(paths, text_column, documents)
+    cut_so = [text_column] if documents == "file" else [text_column, documents]
+    identity = digest_of([EDITION, options.identity(), *cut_so, _inputs(pieces)])
     with lease(out):
         before = read_manifest(out) if out.exists(MANIFEST) else None
         if before is not None and before.identity == identity and before.is_whole(out):
-            more = [name for name in formats if name not in before.formats]
-            if more:
+            weights, more = before.weights(), [name for name in formats if name not in before.formats]
+            before.set_epochs(epochs or {})
+            if more or before.weights() != weights:
                 write_formats(out, before, more)
             return Made(before, not more, before.unreadable)
         _clear(out, before, identity, replace, options)
         manifest = _make(pieces, options, out, identity, workers or os.cpu_count() or 1, note)
+        manifest.set_epochs(epochs or {})
         write_formats(out, manifest, formats)
         out.remove_tree(WORK)
     return Made(manifest, False, manifest.unreadable)
@@ -123,22 +133,53 @@ def _make(
     ranges = 0 if options.shuffle is None else ranges_for(_stored_bytes(pieces), options.part_tokens)
     encoding = [EncodeTask(piece, number, options, ranges, work) for number, piece in enumerate(pieces)]
     told: dict[str, int] = defaultdict(int)
-    runs: dict[bool, list[Run]] = {False: [], True: []}
+    runs: dict[tuple[bool, str], list[Run]] = defaultdict(list)
     for about in _done(encode_piece, encoding, workers, note, "encoding"):
-        for name, documents, tokens, held in about["runs"]:
-            runs[held].append(Run(name, documents, tokens))
+        for name, documents, tokens, held, source in about["runs"]:
+            runs[held, source].append(Run(name, documents, tokens))
         for key in ("read", "unreadable", "empty", "text_tokens"):
             told[key] += about[key]
-    if not runs[False]:
+    if not any(not held for held, _ in runs):
         raise UserError("paths: there is no text to encode in these files; check --text-column and the files")
+    folders = folders_of({source for _, source in runs}) if options.by else {"": ""}
     assembling = [
-        AssembleTask(f"{HELD_OUT + '/' if held else ''}part-{k:05d}", part, ranges, options.type, out, work)
-        for held in (False, True)
-        for k, part in enumerate(_parts(runs[held], options, ranges, work))
-    ]
+        AssembleTask(
+            "/".join(filter(None, (HELD_OUT if held else "", folders[source], f"part-{k:05d}"))),
+            part, ranges, options.type, out, work,
+        )
+        for held, source in sorted(runs)
+        for k, part in enumerate(_parts(runs[held, source], options, ranges, work))
+    ]  # fmt: skip
     parts = list(_done(assemble_part, assembling, workers, note, "writing"))
     out.put(TOKENIZER_FILE, pathlib.Path(options.model.path).read_bytes())
-    return _manifest(parts, options, identity, told)
+    manifest = _manifest(parts, options, identity, told)
+    if options.by:
+        manifest.sources = _sources(manifest.files, folders)
+    return manifest
+
+
+def folders_of(sources: Iterable[str]) -> dict[str, str]:
+    """Return the folder of each source: its name, where that can be one, else something like it that no other has."""
+    found: dict[str, str] = {}
+    taken = set(_NOT_FOR_SOURCES)
+    for source in sorted(sources):
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", source)[:80]
+        if plain != source or plain.startswith((".", "part-")) or plain.lower() in taken:
+            plain = f"{plain.lstrip('.') or 'source'}-{digest_of([source])[:8]}"
+        taken.add(plain.lower())  # some disks take upper and lower case for the same
+        found[source] = plain
+    return found
+
+
+def _sources(files: Sequence[ShardFile], folders: dict[str, str]) -> dict[str, SourceParts]:
+    """Return the parts of each source that trains."""
+    found = {source: SourceParts(folder) for source, folder in folders.items()}
+    of = {about.folder: about for about in found.values()}
+    for file in files:
+        about = of[file.name.rpartition("/")[0]]
+        about.tokens += file.tokens
+        about.documents += file.documents
+    return {source: about for source, about in found.items() if about.tokens}
 
 
 def _parts(runs: list[Run], options: ShardOptions, ranges: int, work: Folder) -> list[Part]:

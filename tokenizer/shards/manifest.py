@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import msgspec
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, UserError
 from pipeline.storage import Folder
 
 MANIFEST = "manifest.json"
+DATA_PATH = "data_path.txt"
 HELD_OUT = "held_out"
 
 
@@ -30,6 +32,24 @@ class ShardFile:
 
 
 @dataclass
+class SourceParts:
+    """The parts of one source.
+
+    Attributes:
+        folder: where they lie.
+        tokens, documents: of the parts that train.
+        epochs: how often a training reads them.
+        weight: their share of the tokens that a training reads: tokens times epochs, of all.
+    """
+
+    folder: str
+    tokens: int = 0
+    documents: int = 0
+    epochs: float = 1.0
+    weight: float = 0.0
+
+
+@dataclass
 class Manifest:
     """Content of ``manifest.json``, written last.
 
@@ -44,6 +64,7 @@ class Manifest:
         unreadable: records of the inputs that could not be read.
         lengths: shortest and longest document in tokens, and how many have 2^(k-1) to 2^k - 1 tokens, by k.
         others: SHA-256 of every other file.
+        sources: the parts of each source, where they were made by source.
         identity: stands for inputs and options.
     """
 
@@ -66,10 +87,38 @@ class Manifest:
     formats: list[str] = field(default_factory=list)
     others: dict[str, str] = field(default_factory=dict)
     identity: str = ""
+    sources: dict[str, SourceParts] = field(default_factory=dict)
+
+    def set_epochs(self, epochs: Mapping[str, float]) -> None:
+        """Say how often each source is read; 1 where `epochs` does not. Raises UserError for what cannot be."""
+        for name, number in epochs.items():
+            if name not in self.sources:
+                raise UserError(f"--epochs: there is no source {name!r}; there are {', '.join(self.sources)}")
+            if not 0 < number < float("inf"):
+                raise UserError(f"--epochs: {name} = {number} must be above 0")
+        for name, source in self.sources.items():
+            source.epochs = float(epochs.get(name, 1.0))
+        read = sum(source.tokens * source.epochs for source in self.sources.values())
+        for source in self.sources.values():
+            source.weight = round(source.tokens * source.epochs / read, 9)
+
+    def is_repeated(self) -> bool:
+        """Return whether a training reads a source another number of times than once."""
+        return any(source.epochs != 1 for source in self.sources.values())
+
+    def weights(self) -> list[float]:
+        """Return the tokens that a training reads of each file: its tokens, times the epochs of its source."""
+        epochs = {source.folder: source.epochs for source in self.sources.values()}
+        return [file.tokens * epochs.get(file.name.rpartition("/")[0], 1.0) for file in self.files]
+
+    def data_path(self, place: str) -> list[tuple[str, str]]:
+        """Return weight and prefix of each file for Megatron's ``--data-path``, the shards lying at `place`."""
+        told = [f"{weight:.0f}" if weight == int(weight) else repr(weight) for weight in self.weights()]
+        return [(weight, f"{place.rstrip('/')}/{file.stem}") for weight, file in zip(told, self.files, strict=True)]
 
     def names(self) -> list[str]:
         """Return the names of all files but the manifest."""
-        return [*(file.name for file in [*self.files, *self.held_out]), *self.others, self.tokenizer["file"]]
+        return [*(file.name for file in [*self.files, *self.held_out]), *self.others, self.tokenizer["file"], DATA_PATH]
 
     def is_whole(self, folder: Folder) -> bool:
         """Return whether every file is there, payloads with the size that their tokens take."""
@@ -80,7 +129,10 @@ class Manifest:
         )
 
     def save(self, folder: Folder) -> None:
-        """Write ``manifest.json``."""
+        """Write ``data_path.txt``, as ``--data-args-path`` of Megatron takes it, and last ``manifest.json``."""
+        paths = self.data_path(folder.url)
+        lines = [" ".join(pair) for pair in paths] if len(paths) > 1 else [paths[0][1]]
+        folder.put(DATA_PATH, "".join(f"{line}\n" for line in lines).encode())
         folder.put_json(MANIFEST, asdict(self))
 
 

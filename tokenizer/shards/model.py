@@ -19,7 +19,7 @@ import numpy as np
 
 from pipeline.errors import InputError, UserError
 from pipeline.registry import did_you_mean
-from pipeline.storage import local_copy
+from pipeline.storage import Folder, local_copy, reach
 from tokenizer.alphabet import BYTES_BY_ID, to_chars
 from tokenizer.counting.encoder import Encoder
 from tokenizer.counting.foreign import json_tokenizer
@@ -64,12 +64,14 @@ class TokenModel:
 
 
 def open_model(path: str) -> TokenModel:
-    """Return the tokenizer at `path`: a ``tokenizer.json``, or the folder of one, such as ``LADDER/32768``; also in a bucket.
+    """Return the tokenizer at `path`: a ``tokenizer.json``, or the folder of one, such as ``LADDER/32768``.
+
+    One in an object store is copied into the user's cache.
 
     Raises:
         UserError: no such tokenizer, in one line.
     """
-    file = (_fetched(path) if "://" in path else _file_of(pathlib.Path(path))).resolve()
+    file = local_copy(_object_of(path)) if "://" in path else _file_of(pathlib.Path(path)).resolve()
     data = file.read_bytes()
     digest, slow = hashlib.sha256(data).hexdigest(), ""
     try:
@@ -86,23 +88,35 @@ def open_model(path: str) -> TokenModel:
     return TokenModel(str(file), digest, max(ids.values()) + 1, slow)
 
 
-def _fetched(path: str) -> pathlib.Path:
-    """Return a copy on this machine of the tokenizer at a URL."""
-    return local_copy(path if path.endswith(".json") else f"{path.rstrip('/')}/{TOKENIZER_FILE}")
-
-
 def _file_of(place: pathlib.Path) -> pathlib.Path:
     if place.is_file():
         if place.suffix != ".json":
             raise InputError(f"{place} is no tokenizer.json; give that file, or the folder of one size of a ladder")
         return place
-    ladder = place if (place / LADDER_FILE).exists() else place.parent
     if place.is_dir() and (place / TOKENIZER_FILE).exists():
         return place / TOKENIZER_FILE
-    if (ladder / LADDER_FILE).exists():
-        sizes = ", ".join(map(str, json.loads((ladder / LADDER_FILE).read_bytes())["vocab_sizes"]))
-        raise InputError(f"{place} names no size of the ladder; its sizes are {sizes}: give {ladder}/SIZE")
-    raise InputError(f"{place} holds no {TOKENIZER_FILE}; give that file, or a size of a ladder as LADDER/SIZE")
+    raise _no_size(str(place.absolute()), str(place))
+
+
+def _object_of(url: str) -> str:
+    """Return the URL of the ``tokenizer.json`` that `url` names."""
+    if url.endswith(".json"):
+        return url
+    reach(url)
+    if Folder(url).exists(TOKENIZER_FILE):
+        return f"{url.rstrip('/')}/{TOKENIZER_FILE}"
+    raise _no_size(url, url)
+
+
+def _no_size(place: str, shown: str) -> InputError:
+    """Return the error of a folder that holds no tokenizer: with the sizes of the ladder that it belongs to, if any."""
+    for ladder, name in ((place, shown), (place.rstrip("/").rpartition("/")[0], shown.rstrip("/").rpartition("/")[0])):
+        if Folder(ladder).exists(LADDER_FILE):
+            sizes = ", ".join(map(str, Folder(ladder).get_json(LADDER_FILE)["vocab_sizes"]))
+            return InputError(
+                f"{shown} names no size of the ladder; its sizes are {sizes}: give {f'{name}/' if name else ''}SIZE"
+            )
+    return InputError(f"{shown} holds no {TOKENIZER_FILE}; give that file, or a size of a ladder as LADDER/SIZE")
 
 
 def _ids(content: dict[str, Any]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from pipeline.errors import UserError
 from tokenizer.shards.model import TokenModel
 
 FORMATS = ("megatron", "datatrove", "olmo", "nanogpt", "llmc")
+BY = ("", "source")
 PART_TOKENS = 1_000_000_000
 SMALL_VOCABULARY = 65_500
 """Below it tokens are uint16, else int32: the rule of Megatron's ``DType.optimal_dtype``."""
@@ -26,6 +27,7 @@ class ShardOptions:
         held_out: share of the documents that is kept apart, chosen by a hash of their text.
         part_tokens: tokens of one file, about.
         dtype: ``uint16``, ``int32``, or empty for the smallest that Megatron would take.
+        by: ``source`` for parts of one source each, which a trainer can blend; empty: all sources together.
     """
 
     model: TokenModel
@@ -35,6 +37,7 @@ class ShardOptions:
     held_out: float = 0.0
     part_tokens: int = PART_TOKENS
     dtype: str = ""
+    by: str = ""
     ends: tuple[int, int] = field(default=(-1, -1), init=False)
     """Ids of `bos` and `eod`; -1 where there is none."""
 
@@ -45,6 +48,8 @@ class ShardOptions:
             raise UserError(f"--part-tokens: {self.part_tokens} must be at least 1")
         if self.shuffle is not None and not 0 <= self.shuffle < 1 << 63:
             raise UserError(f"--shuffle: the seed {self.shuffle} must be from 0 to 2^63 - 1")
+        if self.by not in BY:
+            raise UserError(f"--by: {self.by!r} is unknown; parts can be made by source, or of all sources together")
         ids = tuple(self.model.id_of(name) if name else -1 for name in (self.bos, self.eod))
         object.__setattr__(self, "ends", ids)
         object.__setattr__(self, "dtype", _dtype(self.dtype, self.model))
@@ -57,7 +62,7 @@ class ShardOptions:
     def identity(self) -> list[object]:
         """Return what decides the bytes that are written, beside the inputs."""
         return [
-            self.model.digest, *self.ends, self.shuffle, self.held_out, self.part_tokens, self.dtype
+            self.model.digest, *self.ends, self.shuffle, self.held_out, self.part_tokens, self.dtype, self.by
         ]  # fmt: skip
 
 

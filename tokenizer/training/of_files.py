@@ -18,11 +18,12 @@ from pipeline.storage import Folder
 from tokenizer.files import Piece, find_inputs
 from tokenizer.ladder.files import write_ladder
 from tokenizer.ladder.ladder import Ladder
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS
 from tokenizer.pretokens.counts import PretokenTable, add_batch
 from tokenizer.pretokens.merging import COUNTS_FOLDER, MEMORY_BYTES, Run, RunWriter, load_counts, merge_runs
 from tokenizer.pretokens.patterns import Pattern, pattern_of
 from tokenizer.texts import Texts
-from tokenizer.training.options import DEFAULT_PATTERN, DEFAULT_SPECIAL_TOKENS, TrainOptions
+from tokenizer.training.options import DEFAULT_PATTERN, TrainOptions
 from tokenizer.training.train import Note, train_from_counts
 
 COUNTS_FACTS = "pretokens.json"
@@ -36,6 +37,7 @@ def train_ladder(
     pattern: str = DEFAULT_PATTERN,
     special_tokens: Sequence[str] = DEFAULT_SPECIAL_TOKENS,
     text_column: str = "text",
+    documents: str = "file",
     memory_bytes: int = MEMORY_BYTES,
     workers: int | None = None,
     note: Note | None = None,
@@ -49,6 +51,7 @@ def train_ladder(
     Args:
         paths: Parquet, JSONL, WET or text files; folders and globs.
         vocab_sizes: ascending.
+        documents: of text files: what in them is a document, ``file``, ``line`` or ``paragraph``.
         memory_bytes: what counting may take; the result does not depend on it, nor on `workers` (threads).
         note: told of progress.
         options: the others of `TrainOptions`.
@@ -60,9 +63,10 @@ def train_ladder(
     )
     chosen.check()
     folder = out if isinstance(out, Folder) else Folder(str(pathlib.Path(out).resolve()))
-    pieces = find_inputs(paths, text_column)
+    pieces = find_inputs(paths, text_column, documents)
     cut = pattern_of(pattern)
-    key = digest_of([_identity(pieces), cut.regex, chosen.sample, chosen.min_pretoken_count, text_column])
+    cut_so = [text_column] if documents == "file" else [text_column, documents]
+    key = digest_of([_identity(pieces), cut.regex, chosen.sample, chosen.min_pretoken_count, *cut_so])
     facts = _facts_in(folder, key)
     if facts is None:
         facts = count_pretokens(

@@ -8,11 +8,10 @@ from typing import Any
 from pipeline.errors import UserError
 from tokenizer.ladder.files import FileOptions
 from tokenizer.ladder.ladder import check_sizes
-from tokenizer.ladder.roles import ROLES, roles_of
+from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS, ROLES, roles_of
 from tokenizer.pretokens.patterns import pattern_of
 
 DEFAULT_PATTERN = "cl100k"
-DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>",)
 
 
 @dataclass(frozen=True, kw_only=True)

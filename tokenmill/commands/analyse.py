@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.errors import UserError
 from tokenmill.report.funnel import table
 from tokenmill.terminal import visible
+from tokenmill.text_options import add_text_options
 
 SAMPLE = 10_000
 
@@ -25,7 +26,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"documents to look at ({SAMPLE:,})")
     parser.add_argument("--out", metavar="PAGE", help="write an HTML page with the distributions and examples")
-    parser.add_argument("--text-column", default="text", help="column or key of the text (text)")
+    add_text_options(parser)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.set_defaults(run=run)
@@ -41,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     for name in ("sample", "workers"):
         if getattr(given, name) < 1:
             raise UserError(f"--{name} must be at least 1; got {getattr(given, name)}")
-    title, files, stages = _inputs(given.inputs, given.text_column)
+    title, files, stages = _inputs(given.inputs, given.text_column, given.documents)
     sample = take(files, given.sample)
     found = analyse(measure(sample, stages, given.workers))
     said = f"{found.documents:,} documents, sampled from {sample.read:,} in {sample.pieces:,} of {sample.of:,} pieces of {len(files):,} files"
@@ -63,20 +64,18 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _inputs(given: Sequence[str], column: str) -> tuple[str, Sequence[Any], Sequence[Any]]:
+def _inputs(given: Sequence[str], column: str, documents: str) -> tuple[str, Sequence[Any], Sequence[Any]]:
     """Return a title, the files and the stages."""
-    from pipeline.readers import InputFile
     from pipeline.recipe import load_recipe
-    from tokenizer.files import files_named
+    from tokenizer.files import file_at, files_named
 
     if given[0].endswith(".toml"):
         if len(given) > 1:
             raise UserError("give one recipe, or files of documents")
         recipe = load_recipe(given[0])
         return recipe.name, recipe.inputs, recipe.stages
-    columns = () if column == "text" else (("text", column),)
     paths = list(dict.fromkeys(path for name in given for path in files_named(name)))
-    return "documents", [InputFile(path, pathlib.PurePath(path).name, None, columns) for path in paths], ()
+    return "documents", [file_at(path, column, documents) for path in paths], ()
 
 
 def _stages_text(found: Any) -> str:

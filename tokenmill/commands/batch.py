@@ -29,7 +29,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--train-steps", type=int, metavar="N", help="length of the training (one epoch)")
     parser.add_argument("--train-samples", type=int, metavar="N", help="the same, in samples")
-    parser.add_argument("--weights", help="of each DIR in the blend, such as 0.5,0.3,0.2 (by tokens)")
+    parser.add_argument("--weights", help="of each DIR in the blend, such as 0.5,0.3,0.2 (by tokens and epochs)")
     parser.add_argument("--split", default="100,0,0", help="Megatron's --split (100,0,0)")
     parser.add_argument("--drawn", type=int, default=0, help="nanogpt: numbers drawn before the first batch (0)")
     parser.add_argument("--losses", metavar="CSV", help="log of step, loss, gradient norm: find spikes, look at each")
@@ -174,14 +174,16 @@ def training_of(given: argparse.Namespace) -> Any:
     asked = given.train_samples
     if given.train_steps is not None:
         asked = schedule.first_sample(given.train_steps)
-    weights = _weights(given.weights, [[part.file.tokens for part in shards.parts] for shards in opened])
+    weights = _weights(given.weights, [shards.manifest.weights() for shards in opened])
+    if asked is None and given.weights is None and any(shards.manifest.is_repeated() for shards in opened):
+        asked = int(sum(weights or ())) // given.seq
     split = tuple(_numbers("--split", given.split))
     split = (1.0,) if not any(split[1:]) else split
     return Training(Megatron(parts, given.seq, given.seed, weights, asked, split), schedule)
 
 
-def _weights(text: str | None, tokens: list[list[int]]) -> tuple[float, ...] | None:
-    """Return the weight of each part: that of its folder, shared by tokens; None for a single part."""
+def _weights(text: str | None, tokens: list[list[float]]) -> tuple[float, ...] | None:
+    """Return the weight of each part: that of its folder, shared by the tokens read; None for a single part."""
     flat = [n for part in tokens for n in part]
     if text is None:
         return None if len(flat) == 1 else tuple(map(float, flat))

@@ -17,7 +17,7 @@ import tomli_w
 from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
 from pipeline.readers import InputFile
-from pipeline.recipe_inputs import is_meant
+from pipeline.readers.names import is_meant
 from tokenmill.recipes import recipe_names, recipe_text
 from tokenmill.survey import LOOK, Kind, Survey, Tried, TryOut, survey, typed
 from tokenmill.terminal import lines, visible
@@ -132,33 +132,38 @@ def _blocks(text: str, found: Survey, languages: Mapping[str, int]) -> list[str]
 
 
 def _input_table(found: Survey) -> str:
-    rows = [f"    {_entry(path, columns)}," for path, columns in patterns_of(found)]
+    rows = [f"    {_entry(path, kind)}," for path, kind in patterns_of(found)]
     rows += [f"    # left out: {name}: {why}" for name, why in found.left_out[:SHOWN]]
     more = len(found.left_out) - SHOWN
     rows += [f"    # and {more:,} more files are left out"] if more > 0 else []
     lines = ["[input]", "paths = [", *(visible(row.replace("\n", " ")) for row in rows), "]"]
     if found.has_pages:
         lines.append('source = "web"')
+    if any(kind.format.partition(".")[0] == "txt" and kind.documents == "file" for _, kind in found.files):
+        lines.append(
+            '# documents = "line"    # of text files; or "paragraph", what blank lines separate; else a file is one'
+        )
     return "\n".join([*lines, "# limit = 1000    # a try-out: the first so many documents; or --limit 1000"])
 
 
-def patterns_of(found: Survey) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+def patterns_of(found: Survey) -> list[tuple[str, Kind]]:
     """Return paths for the files found: a pattern for those of a folder that end and read alike, else each by name."""
-    groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[InputFile]] = {}
+    groups: dict[tuple[str, str, tuple[tuple[str, str], ...], str], list[tuple[InputFile, Kind]]] = {}
     for file, kind in found.files:
         folder, _, name = file.path.rpartition("/")
-        groups.setdefault((folder, _ending(name), kind.columns), []).append(file)
-    patterns: list[tuple[str, tuple[tuple[str, str], ...]]] = []
-    for (folder, ending, columns), files in groups.items():
+        groups.setdefault((folder, _ending(name), kind.columns, kind.documents), []).append((file, kind))
+    patterns: list[tuple[str, Kind]] = []
+    for (folder, ending, _, _), members in groups.items():
+        files, kind = [file for file, _ in members], members[0][1]
         pattern = f"{folder}/*{ending}"
         alike = len(files) > 2 and ending and "://" not in folder
         if alike and {identity_of(f) for f in find_files(pattern, pathlib.Path("/")).files} == {
             identity_of(f.path) for f in files
         }:
             shown_folder = files[0].name.rpartition("/")[0]
-            patterns.append((f"{shown_folder}/*{ending}" if shown_folder else f"*{ending}", columns))
+            patterns.append((f"{shown_folder}/*{ending}" if shown_folder else f"*{ending}", kind))
         else:
-            patterns += [(_typed(file), columns) for file in files]
+            patterns += [(_typed(file), kind) for file in files]
     return patterns
 
 
@@ -172,11 +177,13 @@ def _ending(name: str) -> str:
     return match[1] if match else ""
 
 
-def _entry(path: str, columns: Sequence[tuple[str, str]]) -> str:
-    if not columns:
-        return _toml(path)
-    named = ", ".join(f"{ours} = {_toml(theirs)}" for ours, theirs in columns)
-    return f"{{ path = {_toml(path)}, columns = {{ {named} }} }}"
+def _entry(path: str, kind: Kind) -> str:
+    said = [f"path = {_toml(path)}"]
+    if kind.columns:
+        said.append("columns = { " + ", ".join(f"{ours} = {_toml(theirs)}" for ours, theirs in kind.columns) + " }")
+    if kind.documents != "file":
+        said.append(f"documents = {_toml(kind.documents)}")
+    return "{ " + ", ".join(said) + " }" if len(said) > 1 else _toml(path)
 
 
 def _toml(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from pipeline.errors import UserError
 from pipeline.executors.contract import Executor
 from pipeline.executors.forks import start_fork_server
+from pipeline.imports import arrow_without_pandas
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
@@ -21,7 +22,7 @@ from pipeline.run.drive import execute, forecast
 from pipeline.run.folder import local_folder
 from pipeline.run.inputs import sizes_of
 from pipeline.run.join import follow
-from pipeline.run.plan import RunPlan, check_place, formats, loads_of, preload_of
+from pipeline.run.plan import RunPlan, check_place, formats, is_ours, loads_of, preload_of
 from pipeline.run.publish import Finished
 from pipeline.storage import Folder, Held, reach
 from tokenmill.places import executors
@@ -108,6 +109,8 @@ def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
         check_place(plan.recipe, out)
+        if all(map(is_ours, plan.recipe.stages)):
+            arrow_without_pandas()
         finished = _carry_out(given, plan, out, executor_of(plan, out)) if not given.dry_run else None
     if given.dry_run:
         described = describe(plan, out)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
-from pipeline.recipe_inputs import is_meant
+from pipeline.readers.names import is_meant
 from pipeline.registry import did_you_mean
 from pipeline.run.folder import MANIFEST, UNFINISHED, local_folder
 from pipeline.storage import Folder

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.errors import UserError
 from tokenmill.terminal import Ticker, table
+from tokenmill.text_options import add_text_options
 
 
 def add_parser(commands: Any) -> None:
@@ -55,7 +56,7 @@ def add_parser(commands: Any) -> None:
     count.add_argument("--out", help="folder for counts.parquet (a row a document) and the report")
     count.set_defaults(run=_count)
     for verb in (train, count):
-        verb.add_argument("--text-column", default="text", help="column or key of the text (text)")
+        add_text_options(verb)
         verb.add_argument("--workers", type=int, help="threads (all cores)")
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -72,9 +73,8 @@ def _share(phase: str, share: float, left: float) -> str:
 
 
 def _train(given: argparse.Namespace) -> int:
-    from tokenizer.ladder.roles import ROLES
+    from tokenizer.ladder.roles import DEFAULT_SPECIAL_TOKENS, ROLES
     from tokenizer.training.of_files import train_ladder
-    from tokenizer.training.options import DEFAULT_SPECIAL_TOKENS
 
     ladder = train_ladder(
         given.paths,
@@ -90,6 +90,7 @@ def _train(given: argparse.Namespace) -> int:
         pad_to_multiple=given.pad_to_multiple,
         **{role: getattr(given, role) for role in ROLES},
         text_column=given.text_column,
+        documents=given.documents,
         memory_bytes=given.memory_mb << 20,
         workers=given.workers,
         note=Ticker(_share),
@@ -129,7 +130,7 @@ def _count(given: argparse.Namespace) -> int:
     counters = [_counter(text, given.pattern) for text in given.tokenizer]
     totals, tables = Totals(), []
     unreadable = 0
-    for item in count_files(given.paths, counters, given.text_column, given.workers):
+    for item in count_files(given.paths, counters, given.text_column, given.workers, given.documents):
         if isinstance(item, int):
             unreadable += item
             continue

@@ -84,7 +84,9 @@ def _changes(found: Comparison) -> str:
 
 def _change(change: Change) -> str:
     shown = "".join(_example(row) for row in change.examples)
-    return html.details(f"{change.before} in A, {change.after} in B: {change.documents:,}, such as", shown)
+    return html.details(
+        f"{change.before} in A, {change.after} in B: {change.documents:,}, such as", shown, printed=True
+    )
 
 
 def _example(row: dict[str, Any]) -> str:

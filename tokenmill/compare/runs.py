@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from pipeline.storage import Folder
 from tokenizer.counting.budget import BUDGET, TokenBudget
 from tokenmill.looking import kept_documents
 from tokenmill.report.composition import Counts, count
+from tokenmill.report.since import differing
 
 KEPT, NOT_READ = "kept", "not read"
 EXAMPLES = 3
@@ -165,27 +166,6 @@ def _stage(summary: Summary, line: Any) -> dict[str, Any]:
         "rules": summary.dropped.get(line.stage, {}),
         "failed": failed,
     }
-
-
-def differing(a: Any, b: Any, place: str = "") -> list[tuple[str, Any, Any]]:
-    """Return (key, value, value) of each leaf in which two recipes differ; stages are told apart by what they use."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        keys = [*a, *(key for key in b if key not in a)]
-        return [row for key in keys for row in differing(a.get(key), b.get(key), f"{place}.{key}".lstrip("."))]
-    if place == "stage" and isinstance(a, list) and isinstance(b, list):
-        return differing(_by_use(a), _by_use(b))
-    return [] if a == b else [(place, a, b)]
-
-
-def _by_use(stages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the stages of a recipe by their labels: a second of the same kind is NAME#2."""
-    seen: Counter[str] = Counter()
-    found = {}
-    for stage in stages:
-        name = str(stage.get("use"))
-        seen[name] += 1
-        found[name if seen[name] == 1 else f"{name}#{seen[name]}"] = stage
-    return found
 
 
 # documents that changed sides

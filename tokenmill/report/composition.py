@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import polars as pl
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.storage import Folder
 
@@ -19,7 +20,7 @@ COLUMNS = ("source", "language", "url", "date", "charset", "text")
 LENGTHS = (1_000, 3_000, 10_000, 30_000, 100_000)
 LENGTH_NAMES = ("below 1 kB", "1 to 3 kB", "3 to 10 kB", "10 to 30 kB", "30 to 100 kB", "100 kB and more")
 NOT_KNOWN = "not known"
-_HOST = r"^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/@]*@)?([^/:?#]+)"
+_HOST = r"^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/@]*@)?(?P<found>[^/:?#]+)"
 _SECOND_LEVEL = {"ac", "co", "com", "edu", "go", "gob", "gov", "ne", "net", "or", "org"}
 
 
@@ -36,11 +37,11 @@ class Counts:
     files: int = 0
     of: int = 0
 
-    def add(self, kind: str, names: pl.Series) -> None:
+    def add(self, kind: str, names: pa.Array) -> None:
         """Count `names`; absent ones are `NOT_KNOWN`."""
-        found = names.fill_null(NOT_KNOWN).value_counts()
+        found = pc.value_counts(names.cast(pa.large_string()))
         counter = self.by.setdefault(kind, Counter())
-        for name, number in found.iter_rows():
+        for name, number in zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True):
             counter[name or NOT_KNOWN] += number
 
     def share(self, kind: str, name: str) -> float:
@@ -70,24 +71,31 @@ def count(folder: Folder, names: Sequence[str], columns: Sequence[str] = COLUMNS
 
 
 def _count(found: Counts, batch: pa.RecordBatch) -> None:
-    frame = pl.DataFrame(pl.from_arrow(batch))
-    for column in set(frame.columns) & {"source", "language", "charset"}:
-        found.add(column, frame[column].cast(pl.String))
-    if "date" in frame.columns:
-        found.add("year", frame["date"].cast(pl.String).str.extract(r"^(\d{4})", 1))
-    if "text" in frame.columns:
-        sizes = frame["text"].str.len_bytes().fill_null(0)
-        found.add("length", pl.Series(LENGTH_NAMES)[[sum(n >= limit for limit in LENGTHS) for n in sizes]])
-    if "url" in frame.columns:
-        count_urls(found, frame["url"])
+    there = {name: batch.column(name) for name in batch.schema.names}
+    for column in set(there) & {"source", "language", "charset"}:
+        found.add(column, there[column])
+    if "date" in there:
+        found.add("year", extracted(there["date"], r"^(?P<found>\d{4})"))
+    if "text" in there:
+        sizes = pc.fill_null(pc.binary_length(there["text"].cast(pa.large_string())), 0).to_numpy()
+        numbers = np.bincount(np.searchsorted(LENGTHS, sizes, side="right"), minlength=len(LENGTH_NAMES))
+        lengths = found.by.setdefault("length", Counter())
+        lengths.update({name: int(n) for name, n in zip(LENGTH_NAMES, numbers, strict=True) if n})
+    if "url" in there:
+        count_urls(found, there["url"])
 
 
-def count_urls(found: Counts, urls: pl.Series) -> None:
+def extracted(texts: pa.Array, pattern: str) -> pa.Array:
+    """Return what the group ``found`` of `pattern` is in each of `texts`; null where there is no such place."""
+    return pc.struct_field(pc.extract_regex(texts.cast(pa.large_string()), pattern), "found")
+
+
+def count_urls(found: Counts, urls: pa.Array) -> None:
     """Count the registered domains of `urls`."""
-    hosts = urls.cast(pl.String).str.extract(_HOST, 1).str.to_lowercase().fill_null("").value_counts()
+    hosts = pc.value_counts(pc.utf8_lower(extracted(urls, _HOST)))
     counter = found.by.setdefault("domain", Counter())
-    for host, number in hosts.iter_rows():
-        counter[registered(host) or NOT_KNOWN] += number
+    for host, number in zip(hosts.field("values").to_pylist(), hosts.field("counts").to_pylist(), strict=True):
+        counter[registered(host or "") or NOT_KNOWN] += number
 
 
 def registered(host: str) -> str:

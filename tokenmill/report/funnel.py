@@ -54,7 +54,7 @@ def funnel_text(summary: Mapping[str, Any]) -> str:
     others = {why: n for why, n in summary["ignored"].items() if why != LEFT_OUT}
     ignored = sum(others.values())
     balance = (
-        f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {_total(summary['dropped']):,} "
+        f"read {summary['read']:,} = kept {summary['kept']:,} + dropped {total(summary['dropped']):,} "
         f"+ failed {summary['failed']:,}"
     )
     text = [table(head, rows, left=(0, 5)), "", lines(balance)]
@@ -96,5 +96,6 @@ def _rules(rules: Sequence[tuple[str, int]], before: str = "") -> str:
     return f"{before}{shown}{more}" if shown else ""
 
 
-def _total(rules: Mapping[str, Mapping[str, int]]) -> int:
+def total(rules: Mapping[str, Mapping[str, int]]) -> int:
+    """Return the documents of all stages and rules together."""
     return sum(sum(counts.values()) for counts in rules.values())

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Leak:
-    """What was found of one evaluation set."""
+    """What was found of one evaluation set. An example is a line of the ledger, and the pass and shard that it is of."""
 
     documents: int = 0
     items: Counter[str] = field(default_factory=Counter)
@@ -60,7 +60,7 @@ def facts_of(files: RunFiles) -> LedgerFacts:
     found = LedgerFacts()
     nearest: dict[Key, list[tuple[float, int, Row]]] = defaultdict(list)
     number = 0
-    for batch in _batches(files, found):
+    for place, batch in _batches(files, found):
         stages, rules = batch.column("stage").to_pylist(), batch.column("rule").to_pylist()
         values, limits = batch.column("value").to_pylist(), batch.column("threshold").to_pylist()
         for row, key in enumerate(zip(stages, rules, strict=True)):
@@ -71,14 +71,14 @@ def facts_of(files: RunFiles) -> LedgerFacts:
                 entry = (-far, -number, batch.slice(row, 1).to_pylist()[0])
                 (heapq.heappush if len(best) < EXAMPLES else heapq.heapreplace)(best, entry)
         _pairs(found, batch)
-        _leaks(found, batch)
+        _leaks(found, batch, place)
     found.examples = {
         key: [row for _, _, row in sorted(best, key=lambda e: (-e[0], -e[1]))] for key, best in nearest.items()
     }
     return found
 
 
-def _batches(files: RunFiles, found: LedgerFacts) -> Iterator[pa.RecordBatch]:
+def _batches(files: RunFiles, found: LedgerFacts) -> Iterator[tuple[tuple[str, str], pa.RecordBatch]]:
     for name in dict.fromkeys(step["folder"] for step in files.manifest.passes):
         folder = files.out / name / "ledger"
         names = folder.names()
@@ -86,7 +86,8 @@ def _batches(files: RunFiles, found: LedgerFacts) -> Iterator[pa.RecordBatch]:
         for file in spread(names, FILES):
             found.read += 1
             with folder.parquet(file) as parquet:
-                yield from parquet.iter_batches(8192)
+                for batch in parquet.iter_batches(8192):
+                    yield (name, file), batch
 
 
 def _pairs(found: LedgerFacts, batch: pa.RecordBatch) -> None:
@@ -104,7 +105,7 @@ def _pairs(found: LedgerFacts, batch: pa.RecordBatch) -> None:
             found.thresholds[stage] = threshold
 
 
-def _leaks(found: LedgerFacts, batch: pa.RecordBatch) -> None:
+def _leaks(found: LedgerFacts, batch: pa.RecordBatch, place: tuple[str, str]) -> None:
     columns = [batch.column(name).to_pylist() for name in ("rule", "detail")]
     for row, (rule, detail) in enumerate(zip(*columns, strict=True)):
         if rule != "contaminated" or not detail:
@@ -114,4 +115,4 @@ def _leaks(found: LedgerFacts, batch: pa.RecordBatch) -> None:
         leak.documents += 1
         leak.items[rest.partition(",")[0]] += 1
         if len(leak.examples) < EXAMPLES:
-            leak.examples.append(batch.slice(row, 1).to_pylist()[0])
+            leak.examples.append({**batch.slice(row, 1).to_pylist()[0], "pass": place[0], "shard": place[1]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from pipeline.run.publish import NEXT
 from pipeline.run.signals import SIGNALS, PassSignals, read_signals
 from pipeline.storage import Folder
 from pipeline.storage.folder import AHEAD
+from planner.errors import PlanError
+from planner.estimate.options import OPTIONS
 from stages.quality.rule_stage import RuleStage
 from tokenizer.counting.budget import BUDGET, TokenBudget
 
@@ -43,6 +46,8 @@ class RunFiles:
         out: the run folder, whose passes stand; made: the same, with published files where they will be.
         plan: content of plan.json; plan_lines: the plan in words.
         note: what a person must know first; empty where there is nothing.
+        changed: what differs now from what the run has read, in words.
+        cpu_price: US dollars of a CPU core's hour, as the recipe's plan names it; None where it does not.
     """
 
     out: Folder
@@ -54,6 +59,14 @@ class RunFiles:
     plan: dict[str, Any] = field(default_factory=dict)
     plan_lines: list[str] = field(default_factory=list)
     note: str = ""
+    changed: list[str] = field(default_factory=list)
+    cpu_price: float | None = None
+
+    def __post_init__(self) -> None:
+        named = (self.manifest.recipe.get("plan") or {}).get("cpu_price")
+        if named is not None and self.cpu_price is None:
+            with contextlib.suppress(PlanError):  # what is wrong with it is said where the plan is made
+                self.cpu_price = price_of(named)
 
     def published(self, folder: str) -> list[str]:
         """Return the published files below `folder`."""
@@ -105,6 +118,11 @@ class RunFiles:
             if isinstance(stage, RuleStage):
                 found[label] = stage
         return found
+
+
+def price_of(value: Any) -> float:
+    """Return US dollars as ``cpu_price`` gives them. Raises PlanError."""
+    return float(OPTIONS["cpu_price"].read("cpu_price", value))
 
 
 def files_of(out: Folder, plan_lines: list[str], note: str = "") -> RunFiles:

@@ -15,6 +15,8 @@ INK, SOFT, BAR, ACCENT = "var(--ink)", "var(--soft)", "var(--bar)", "var(--accen
 COLOURS = ("var(--accent)", "var(--bar)", "var(--third)", "var(--fourth)", "var(--soft)")
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
 WIDTH = 340
+MOST_TICKS = 12
+"""Values of x that are marked one by one; with more, powers of ten are."""
 LINE = 15
 """Units between the base lines of two texts that stand below each other."""
 
@@ -67,6 +69,12 @@ def round_ticks(low: float, high: float, number: int = 4) -> list[float]:
     return [(first + n) * step for n in range(int((high - first * step) / step + 1e-9) + 1)]
 
 
+def decades(low: float, high: float) -> list[float]:
+    """Return the powers of ten from `low` to `high`, the ends themselves where there are not two."""
+    powers = [10.0**n for n in range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)]
+    return powers if len(powers) > 1 else [low, high]
+
+
 def lines(
     series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
     x_label: str,
@@ -77,6 +85,8 @@ def lines(
     marks: Sequence[tuple[float, float, str]] = (),
 ) -> str:
     """Return lines over a logarithmic x axis: (name, points) a line, named at its end.
+
+    The axis is marked at the values of x where these are few, else at powers of ten.
 
     Args:
         y_range: of the axis, where several charts share it.
@@ -91,7 +101,7 @@ def lines(
     xs = sorted({x for x, _ in points})
     low, high = y_range or (min(y for _, y in points), max(y for _, y in points))
     pad = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
-    low, high = low - pad, high + pad
+    low, high = low - (2.5 * pad if marks else pad), high + pad
     ticks = [(value, _tick(value)) for value in round_ticks(low, high)]
     left = max(46.0, 8 + max(text_width(said) for _, said in ticks))
     span = math.log(xs[-1] / xs[0]) or 1.0
@@ -108,7 +118,7 @@ def lines(
         )
         parts.append(_text(left - 6, y + 4, said, "end"))
     end = -math.inf
-    for x in [x for x, _, _ in marks] or xs:
+    for x in xs if len(xs) <= MOST_TICKS else decades(xs[0], xs[-1]):
         at, _ = place(x, low)
         said = _tick(x) if x < 100_000 else short(x)
         half = text_width(said) / 2
@@ -136,17 +146,13 @@ def lines(
             parts.append(_text(width - right + 10, at, name, "start", INK))
     for x, y, said in marks:
         px, py = place(x, y)
-        anchor = "end" if px > (left + width - right) / 2 else "start"
+        half = text_width(fitted(said, 180)) / 2
         parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{ACCENT}"/>')
-        parts.append(
-            _text(
-                px + (-7 if anchor == "end" else 7),
-                py + 17 if py + 17 < height - bottom else max(top + 10, py - 7),
-                fitted(said, 180),
-                anchor,
-                INK,
-            )
-        )
+        if px - half > left and px + half < width - right:
+            parts.append(_text(px, py + 17, fitted(said, 180), "middle", INK))
+        else:
+            anchor, aside = ("end", -9) if px > (left + width - right) / 2 else ("start", 9)
+            parts.append(_text(px + aside, max(top + 10, py + 1), fitted(said, 180), anchor, INK))
     parts.append(_text(left + (width - left - right) / 2, height - 6, x_label, "middle", INK))
     parts.append(_text(2, 12, y_label, "start", INK))
     return drawn(width, height, "".join(parts), f"{y_label} by {x_label}")
@@ -187,7 +193,7 @@ def histogram(
         found = []
         for n, count in enumerate(values):
             if count:
-                x, tall = left + space * n / number, max(1.0, (high - top) * count / most)
+                x, tall = left + space * n / number, max(3.0, (high - top) * count / most)
                 found.append(f"M{x:.1f} {high}v{-tall:.1f}h{wide:.1f}v{tall:.1f}z")
         return "".join(found)
 

@@ -62,8 +62,8 @@ def read(
     limit=LIMIT,
     name=None,
     schema=None,
-    careful=False,
-    stop=None,
+    doubts=(),
+    stops=(),
     **file,
 ) -> Found:
     """Read all splits of the file at `path`; numbers of later splits follow those of earlier ones."""
@@ -72,7 +72,7 @@ def read(
     found = Found()
     for piece in plan_splits(source, split):
         part: list[tuple[int, Any]] = []
-        for item in read_split(piece, ReadOptions(schema, batch, skip or {}, limit, careful=careful, stop=stop)):
+        for item in read_split(piece, ReadOptions(schema, batch, skip or {}, limit, 0, set(doubts), set(stops))):
             if isinstance(item, Batch):
                 assert item.data.schema == schema
                 item.data.validate(full=True)

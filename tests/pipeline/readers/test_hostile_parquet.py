@@ -84,7 +84,8 @@ def test_a_row_group_that_expands_without_end_is_left(tmp_path, monkeypatch):
 
 
 def test_a_row_that_kills_its_reader_costs_the_rest_of_its_row_group_alone(tmp_path):
-    found = read(write(tmp_path / "a.parquet"), careful=True, skip={5: ("memory", "worker over its memory")})
+    skip = {5: ("memory", "worker over its memory")}
+    found = read(write(tmp_path / "a.parquet"), doubts={4}, skip=skip, stops={5})
     assert [row["text"] for row in found.rows] == [f"text {n}" for n in (0, 1, 2, 3, 4, 8, 9)]
     assert [(fault.number, fault.rule) for fault in found.faults] == [
         (5, "memory"),
@@ -94,12 +95,18 @@ def test_a_row_that_kills_its_reader_costs_the_rest_of_its_row_group_alone(tmp_p
     assert "while row 5 was read" in found.faults[0].detail
 
 
+def test_a_row_that_kills_whoever_makes_a_document_of_it_costs_itself_alone(tmp_path):
+    found = read(write(tmp_path / "a.parquet"), doubts={4}, skip={5: ("memory", "worker over its memory")})
+    assert [row["text"] for row in found.rows] == [f"text {n}" for n in (0, 1, 2, 3, 4, 6, 7, 8, 9)]
+    assert [(fault.number, fault.rule) for fault in found.faults] == [(5, "memory")]
+
+
 def test_a_file_that_kills_whoever_opens_it_is_one_fault_and_not_opened(tmp_path):
     path = write(tmp_path / "a.parquet")
     (split,) = plan_splits(InputFile(str(path), "a"), 1 << 40)
     schema = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
     path.unlink()
-    options = ReadOptions(schema, 1000, {0: ("crash", "process killed by SIGABRT")}, 1000, careful=True, stop=0)
+    options = ReadOptions(schema, 1000, {0: ("crash", "process killed by SIGABRT")}, 1000, stops={0})
     (fault,) = read_split(split, options)
     assert (fault.rule, fault.number) == ("crash", 0)
     assert "not read" in fault.detail

@@ -189,3 +189,9 @@ def test_blank_lines_in_any_number_move_offsets_and_cost_nothing(tmp_path, line)
     path = write_jsonl(tmp_path / "a.jsonl.gz", [b'{"text": "a"}', line * 3_000_000, b'{"text": "b"}'])
     first, second = read(path).rows
     assert (first["offset"], second["offset"]) == (0, 14 + 3_000_000 * len(line) + 1)
+
+
+def test_an_object_without_a_text_is_told_which_keys_it_has(tmp_path):
+    rows = [{"text": "a text"}, {}, {"id": "x", "body": "a text"}]
+    details = [fault.detail for fault in read(write_jsonl(tmp_path / "a.jsonl", rows)).faults]
+    assert ["none" in details[0], "keys there: body, id;" in details[1]] == [True, True]

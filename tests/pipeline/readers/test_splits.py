@@ -105,7 +105,7 @@ def test_reading_ends_where_it_kills_the_reader_twice_and_says_so(tmp_path, name
         path = write_jsonl(tmp_path / name, [{"text": f"text {n}"} for n in range(6)])
     else:
         path = write_warc(tmp_path / name, [response(n) for n in range(6)])
-    found = read(path, skip={2: ("cpu_time", "over 30 s of CPU time")}, stop=2)
+    found = read(path, skip={2: ("cpu_time", "over 30 s of CPU time")}, stops={2})
     assert found.numbers == [0, 1, 2]
     (fault,) = found.faults
     assert fault.rule == "cpu_time"

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pipeline.corpus_stage import CorpusStage
 from pipeline.documents import Batch, Document
+from pipeline.readers import json_values, jsonl
 from pipeline.stage import DocumentStage, Drop, Keep, MapStage, Outcome, Removal, Span
 
 ADDED = pa.field("length", pa.int64())
@@ -298,3 +299,25 @@ class KillsMany(DocumentStage):
     def judge(self, document: Document) -> None:
         if document.text == "BAD":
             os.abort()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KillsReaders(DocumentStage):
+    """Leaves the reader of JSON lines dying of every record that holds BAD, and a byte in a file for each that it begins."""
+
+    name: ClassVar[str] = "kills_readers"
+    log: str
+
+    def load(self) -> None:
+        count = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+        def parse(line: bytes) -> Any:
+            os.write(count, b".")
+            if b"BAD" in line:
+                os.abort()
+            return json_values.parse(line)
+
+        jsonl.parse = parse  # type: ignore[attr-defined]
+
+    def judge(self, document: Document) -> None:
+        return None

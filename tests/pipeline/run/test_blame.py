@@ -20,6 +20,7 @@ from tests.pipeline.run.misbehaving import (
     BadCorpus,
     BadDocument,
     KillsMany,
+    KillsReaders,
     Leaks,
 )
 from tests.pipeline.run.test_run import ledger, run, texts
@@ -140,3 +141,15 @@ def test_many_documents_that_kill_are_found_in_one_reading(tmp_path):
     write_jsonl(tmp_path / "in/a.jsonl", [*["BAD", *fine(3)] * 20])
     summary = run(tmp_path / "in", tmp_path / "out", (KillsMany(),), **LIMITS)
     assert (summary["kept"], summary["failed"]) == (60, 20)
+
+
+def test_however_many_records_kill_their_reader_a_split_is_read_a_few_times(tmp_path):
+    (tmp_path / "in").mkdir()
+    lines = [*fine(20), *[*fine(90), "BAD"] * 15, *fine(100)]
+    write_jsonl(tmp_path / "in/a.jsonl", lines)
+    limits = {**LIMITS, "batch_bytes": 1000}  # some ten records from mark to mark
+    summary = run(tmp_path / "in", tmp_path / "out", (KillsReaders(log=str(tmp_path / "log")),), **limits)
+    assert (summary["read"], summary["kept"], summary["failed"]) == (len(lines), len(lines) - 15, 15)
+    assert ["BAD" in row["text"] for row in ledger(tmp_path / "out")] == [True] * 15
+    assert texts(tmp_path / "out") == [line for line in lines if line != "BAD"]
+    assert (tmp_path / "log").stat().st_size < 3 * len(lines) + 15 * 40

@@ -8,6 +8,7 @@ import pathlib
 import pytest
 
 from pipeline.errors import StorageError, UserError
+from pipeline.executors.here import run_here
 from pipeline.run import execute, local_folder, plan_run
 from pipeline.tally import too_many
 from tests.pipeline.run.test_run import corpus, ledger, run, texts
@@ -37,7 +38,7 @@ def test_a_run_in_which_most_fails_ends_early_and_what_failed_is_tried_again_whe
     for number in range(30):
         write_jsonl(tmp_path / f"in/{number:02d}.jsonl", ["RAISE"] * 10)
     out = tmp_path / "out"
-    with pytest.raises(UserError, match=r"failed \(most by shorts: ValueError\).*--retry-failed"):
+    with pytest.raises(UserError, match=r"failed \(most by shorts: ValueError, most in .*jsonl\).*--retry-failed"):
         run(tmp_path / "in", out, (Shorts(),), workers=1)
     assert 10 <= len(list(out.glob("01-*/tally/*"))) < 15
     state = json.loads((out / "unfinished.json").read_text())
@@ -47,6 +48,30 @@ def test_a_run_in_which_most_fails_ends_early_and_what_failed_is_tried_again_whe
     plan = plan_run(recipe(tmp_path / "in", (Shorts(),), failed_share=1.0))
     finished = execute(plan, local_folder(out), workers=1, retry_failed=True)
     assert finished.summary.failed == 300
+
+
+def test_a_stage_that_fails_everything_ends_the_run_inside_one_large_shard(tmp_path):
+    (tmp_path / "in").mkdir()
+    write_jsonl(tmp_path / "in/a.jsonl", ["fine text"] * 10 + ["RAISE"] * 5000)
+    with pytest.raises(UserError, match=r"failed so far.*a\.jsonl.*most by shorts: ValueError.*--retry-failed") as said:
+        run(tmp_path / "in", tmp_path / "out", (Shorts(),), batch_bytes=2000, executor=run_here)
+    assert int(str(said.value).split(" of ")[1].split()[0]) < 300
+
+
+def test_what_failed_at_the_start_of_a_shard_ends_no_run_of_many_good_documents(tmp_path):
+    folder = corpus(tmp_path / "in", files=30)  # 1,230 good ones are read first
+    write_jsonl(folder / "z.jsonl", ["RAISE"] * 150 + ["fine text"] * 500)
+    summary = run(folder, tmp_path / "out", (Shorts(),), workers=1, batch_bytes=2000, executor=run_here)
+    assert (summary["failed"], summary["balanced"]) == (150, True)
+
+
+def test_records_that_cannot_be_read_at_the_start_of_a_shard_end_no_run(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.jsonl").write_text(
+        '{"text": "a document"}\n' + "{not json}\n" * 150 + '{"text": "a document"}\n' * 1499
+    )
+    summary = run(tmp_path / "in", tmp_path / "out", (Shorts(),), batch_bytes=2000, executor=run_here)
+    assert (summary["failed"], summary["kept"]) == (150, 1500)
 
 
 @pytest.mark.parametrize(

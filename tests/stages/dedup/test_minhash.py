@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.dedup.minhash import band_hashes, banded_signatures, digest_span, permutations, signatures, xxh32
-from stages.text.units import fold_table, utf8_of
+from stages.text.fold_table import fold_table
+from stages.text.units import utf8_of
 from tests.stages.text.test_units import units
 
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import unicodedata
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from pipeline.documents import POSITION_BITS, Batch
 from pipeline.stage import StageFault
-from stages.dedup import buckets, removal, same_text, search
+from stages.dedup import memberships, removal, same_text, search
 from stages.dedup.minhash_dedup import MinHashDedup
 from tests.stages.corpus_run import documents, run
 from tests.stages.text.test_units import units
@@ -138,10 +139,11 @@ def planted(seed: int) -> tuple[list[str], list[str]]:
     st.integers(1, 4),
     st.sampled_from([0, 3, 10**6]),
     st.sampled_from([2, 128]),
+    st.sampled_from([2, 3, 10**6]),
     st.randoms(),
 )
 def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(
-    tmp_path_factory, seed, rows, shards, together, first, rng
+    tmp_path_factory, seed, rows, shards, together, first, giant, rng
 ):
     texts, ids = planted(seed)
     shuffled = list(zip(texts, ids, strict=True))
@@ -149,7 +151,7 @@ def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(
     parts = [documents(*map(list, zip(*shuffled[n::shards], strict=True))) for n in range(shards)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "REPRESENTATIVES", first)
-        patch.setattr(buckets, "CROWDS", 1)
+        patch.setattr(memberships, "CROWDS", 1)
         one = run(MinHashDedup(), [documents(texts, ids)], tmp_path_factory.mktemp("one"))
         patch.setattr(search, "SMALL", 0)
         patch.setattr(search, "TASK_SHINGLES", 300)
@@ -157,6 +159,7 @@ def test_neither_batches_nor_shards_nor_the_size_of_tasks_change_who_stays(
         patch.setattr(search, "PART_ROWS", 15)
         patch.setattr(search, "BAND_ROWS", 100)
         patch.setattr(search, "MEMBER_ROWS", 30)
+        patch.setattr(search, "GIANT", giant)
         patch.setattr(same_text, "PARTITION_ROWS", 20)
         patch.setattr(removal, "TOGETHER", together)
         other = run(MinHashDedup(), parts, tmp_path_factory.mktemp("other"), rows=rows)
@@ -197,7 +200,7 @@ def test_a_bucket_of_look_alikes_is_bounded_and_said(tmp_path, monkeypatch):
     assert len(result.kept) == 8
     assert "were not compared with all of it" in result.notes[0]
     assert result.notes[0].startswith("8 documents")  # each of them in more such buckets than are looked into
-    monkeypatch.setattr(buckets, "CROWDS", 1000)
+    monkeypatch.setattr(memberships, "CROWDS", 1000)
     assert run(stage, [documents(texts)], tmp_path / "all").notes[0].startswith("5 documents")
 
 
@@ -211,6 +214,35 @@ def test_near_copies_of_one_page_leave_one_however_many_there_are(tmp_path, monk
     result = run(MinHashDedup(), shards, tmp_path)
     assert result.kept == ["0-00"]
     assert {removal.partner_id for removal in result.dropped.values()} == {"0-00"}
+
+
+@pytest.mark.parametrize("first", [2, 5])
+@pytest.mark.parametrize("parts", [6, 24])
+def test_a_bucket_cut_into_slices_gives_what_it_gives_whole(tmp_path, monkeypatch, first, parts):
+    rng = random.Random(first)
+    pages = [text_of(rng, 200) for _ in range(3)]
+    texts = [" ".join(changed(rng, rng.choice(pages), rng.choice([1, 2, 5, 9, 14]))) for _ in range(120)]
+    ids = [f"{rng.randrange(60):02d}" for _ in texts]  # some of them twice
+    shards = [documents(texts[n::20], ids[n::20]) for n in range(20)]
+    monkeypatch.setattr(search, "REPRESENTATIVES", first)
+    monkeypatch.setattr(search, "PART_ROWS", parts)
+    monkeypatch.setattr(search, "SMALL", 0)
+    rows: list[int] = []
+    make = search.make_tiles
+    monkeypatch.setattr(search, "make_tiles", lambda task: rows.append(_largest_bucket(task)) or make(task))
+    whole = run(MinHashDedup(bands=40, rows=2), shards, tmp_path / "whole")
+    assert max(rows) > parts + first
+    rows.clear()
+    monkeypatch.setattr(search, "GIANT", 10)
+    sliced = run(MinHashDedup(bands=40, rows=2), shards, tmp_path / "sliced")
+    assert sliced.removed == whole.removed
+    assert sliced.kept == whole.kept
+    assert len(whole.removed) > 20
+    assert max(rows) <= max(10, parts + first)
+
+
+def _largest_bucket(task) -> int:
+    return max(Counter(task.members.read(task.partition, task.writers)["bucket"].to_pylist()).values(), default=0)
 
 
 def test_one_text_many_times_in_many_parts_leaves_one(tmp_path, monkeypatch):

@@ -46,6 +46,24 @@ def test_without_a_target_the_scarcest_source_is_taken_whole(tmp_path):
     assert available["books"] - LARGEST < got["web"] <= available["books"]
 
 
+def test_a_source_read_several_times_lets_as_much_more_of_the_others_in(tmp_path):
+    shard = corpus(web=300)
+    available = sizes([shard], shard["id"].to_pylist())
+    result = run(Mix(weights={"web": 1, "books": 1}, epochs={"books": 3}), [shard], tmp_path)
+    got = sizes([shard], result.kept)
+    assert got["books"] == available["books"]
+    assert 3 * available["books"] - LARGEST < got["web"] <= 3 * available["books"]
+    assert any("3 times, are 0.5 of" in note for note in result.notes)
+
+
+def test_a_target_counts_what_is_read_so_that_less_of_a_repeated_source_is_kept(tmp_path):
+    stage = Mix(weights={"web": 1, "books": 1}, epochs={"books": 2}, target_bytes=4000)
+    shard = corpus()
+    got = sizes([shard], run(stage, [shard], tmp_path).kept)
+    assert 2000 - LARGEST < got["web"] <= 2000
+    assert 1000 - LARGEST < got["books"] <= 1000
+
+
 def test_a_target_is_met_to_within_a_document_of_each_source(tmp_path):
     shard = corpus()
     got = sizes([shard], run(Mix(weights={"web": 3, "books": 1}, target_bytes=4000), [shard], tmp_path).kept)
@@ -143,6 +161,7 @@ def test_documents_without_a_source_are_called_unknown(tmp_path):
         (Mix(weights={"web": 1}), "'books'"),
         (Mix(weights={"web": 1, "books": 1, "bokks": 1}), "'bokks'"),
         (Mix(fractions={"wbe": 0.5}), "'wbe'"),
+        (Mix(fractions={"web": 0.5}, epochs={"boks": 2}), "'boks'"),
     ],
 )
 def test_sources_that_do_not_fit_the_corpus_are_named_with_those_there_are(tmp_path, stage, named):
@@ -176,6 +195,8 @@ def test_a_share_smaller_than_any_document_is_said(tmp_path):
         (Mix(weights={"web": 1}, target_bytes=-1), "target_bytes"),
         (Mix(fractions={"web": 0.5}, target_bytes=9), "target_bytes"),
         (Mix(weights={"web": 1}, seed=1 << 63), "seed"),
+        (Mix(weights={"web": 1}, epochs={"web": 0.5}), "epochs"),
+        (Mix(weights={"web": 1}, epochs={"web": float("nan")}), "epochs"),
     ],
 )
 def test_a_parameter_that_cannot_work_is_named(stage, key):

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.documents import Batch, Document
 from pipeline.stage import Drop, StageFault
-from stages.quality.bad_words import BadWords
+from stages.quality.bad_words import BadWords, language_of
 
 
 def found(text, language=None, **parameters):
@@ -69,3 +69,17 @@ def test_what_cannot_work_is_refused():
     ):
         with pytest.raises(StageFault):
             BadWords(**parameters).check()
+
+
+def test_a_list_that_is_named_for_no_language_is_refused(tmp_path):
+    for name in ("badwords.txt", "german.txt"):
+        (tmp_path / name).write_text("nasty\n")
+        with pytest.raises(StageFault, match=r"named for no language"):
+            BadWords(lists=(str(tmp_path / name),)).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "language"), [("en", "en"), ("fr-CA-u-sd-caqc", "fr"), ("fil", "tl"), ("de.txt.gz", "de")]
+)
+def test_lists_are_for_the_language_of_their_name(tmp_path, name, language):
+    assert language_of(str(tmp_path / name)) == language

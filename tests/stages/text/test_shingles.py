@@ -7,8 +7,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stages.text.fold_table import fold_table
 from stages.text.shingles import jaccard, ngram_hashes, shingle_sets
-from stages.text.units import fold, fold_table, room, utf8_of, utf8_of_text
+from stages.text.units import fold, room, utf8_of, utf8_of_text
 
 
 def hashes(text: str, n: int) -> list[int]:

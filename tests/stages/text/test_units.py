@@ -10,19 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from stages.text.units import (
-    CODE,
-    FOLDED_A_BYTE,
-    IOTA_BELOW,
-    SEPARATOR,
-    SOLO_RANGES,
-    UNITS_A_BYTE,
-    fold,
-    fold_table,
-    folded,
-    room,
-    utf8_of_text,
-)
+from stages.text.fold_table import CODE, IOTA_BELOW, SEPARATOR, SOLO_RANGES, fold_table, folded
+from stages.text.units import FOLDED_A_BYTE, UNITS_A_BYTE, fold, room, utf8_of_text
 
 LETTERS = "aBéßſﬁİIıςΣᾳᾼǅŉｶﾞﾊﾟがは\u3099ヿゟ한ㄱㅏᄒ\u1161\u11abक\u093c\u094dক\u09c7\u09beש\u05b8ب\u064e字豈⼀一²½㎏㈱№Ⓐ℃\u0301\u0345\u200d\ufe0f"
 THAI = "กำข\u0e38\u0e39\u0e48\u0e49\u0e3a"

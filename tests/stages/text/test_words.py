@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import unicodedata
 
 import pytest
 import regex
@@ -10,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.documents import Document, clean_text
-from stages.text import spacy_split, words
-from stages.text.vocabulary import Vocabulary
+from stages.text import kernels, spacy_split, spacy_table
+from stages.text.punctuation import SENTENCE_ENDS, SYMBOLS
+from stages.text.spacy_scan import scan
 from stages.text.words import (
-    count_sentences,
+    code_points,
     sentences_of_lines,
     spacy_sentences_of_lines,
     spacy_words,
@@ -87,41 +89,74 @@ def test_runs_of_letters_are_one_word_in_every_script():
     assert whole(text) == text.split()
 
 
-def by_ourselves(chunk):
-    """What is split without asking spaCy; None where it is asked."""
-    return list(spacy_split._easy(chunk, spacy_split._rules())) or None
-
-
-@pytest.mark.parametrize("mark", ["", *')]”“"»«,.;:!?…'])
-def test_each_letter_is_split_without_spacy_as_spacy_splits_it(mark):
-    letters = [chr(c) for c in range(0x530) if chr(c).isalpha()]
-    chunks = [
-        before + stem + mark for a in letters for before in ("", "(") for stem in (a, "b" + a, a + "b", "so-" + a + "b")
-    ]
-    found = [(chunk, words) for chunk in chunks if (words := by_ourselves(chunk))]
-    assert len(found) > 100
-    for chunk, words in found:
-        assert words == whole(chunk)
-
-
-SHAPED = st.tuples(
-    st.sampled_from(["", *'([“„"«»*–#']),
-    st.lists(
-        st.one_of(
-            st.text("abÄéßXYя", min_size=1, max_size=5),
-            st.integers(0, 10**6).map(lambda n: special_cases()[n % len(special_cases())].rstrip(".")),
-        ),
-        min_size=1,
-        max_size=3,
-    ).map("-".join),
-    st.text(')]”"«,.;:!?…', max_size=2),
+BEFORE = ["", *'([“„"«»*–#+$', "..", "US$", "…", "''"]
+BEHIND = ["", *')]”"«,.;:!?…+', "..", "'s", "’s", "km", "°C.", "$", ":)", "):", "—"]
+CORES = st.one_of(
+    st.text("abÄéßXYя漢", min_size=1, max_size=5),
+    st.text("019", min_size=1, max_size=3),
+    st.integers(0, 10**6).map(lambda n: special_cases()[n % len(special_cases())]),
+    st.integers(0, 10**6).map(lambda n: special_cases()[n % len(special_cases())].rstrip(".")),
+    st.characters(codec="utf-8"),
+)
+JOINTS = st.sampled_from(
+    ["-", "--", "---", "–", "—", "——", "~", "/", ":", "=", "<", ".", "..", ",", "+", "*", "^", "@", "'", "_", "://"]
+)
+CHUNKS = st.tuples(
+    st.lists(st.sampled_from(BEFORE), max_size=2).map("".join),
+    st.tuples(CORES, st.lists(st.tuples(JOINTS, CORES).map("".join), max_size=3).map("".join)).map("".join),
+    st.lists(st.sampled_from(BEHIND), max_size=3).map("".join),
 ).map("".join)
 
 
+def left_to_spacy(text):
+    """How many of the chunks of `text` the scanner leaves to spaCy."""
+    return len(scan(code_points(text), spacy_split.tables())[2])
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(CHUNKS, min_size=1, max_size=4))
+def test_chunks_of_affixes_infixes_and_special_cases_are_split_as_spacy_splits_them(chunks):
+    text = " ".join(chunks)
+    assert spacy_words(text).texts == whole(text)
+
+
 @settings(max_examples=500, deadline=None)
-@given(SHAPED)
-def test_shapes_split_without_spacy_are_split_as_spacy_does(chunk):
-    assert by_ourselves(chunk) in (None, whole(chunk))
+@given(st.text(min_size=1, max_size=6), st.sampled_from(["", *BEFORE]), st.sampled_from(["", *BEHIND]))
+def test_any_code_points_between_affixes_are_split_as_spacy_splits_them(core, before, behind):
+    text = clean_text(before + core + behind)
+    assert spacy_words(text).texts == whole(text)
+
+
+def test_each_code_point_is_split_as_spacy_splits_it_before_and_behind_letters_digits_and_stops():
+    marks = [chr(c) for c in range(0x20000) if not chr(c).isspace() and chr(c).isprintable()]
+    some = [m for m in marks if ord(m) < 0x2500 and not m.isalpha()] + marks[::29]
+    for form in ("{0}", "{0}a", "a{0}", "a{0}b", "5{0}", "5{0}5", "a.{0}", "{0}.", "a{0}.", "A{0}.B"):
+        for at in range(0, len(some), 500):
+            text = "  ".join(form.format(mark) for mark in some[at : at + 500])
+            assert spacy_words(text).texts == whole(text)
+
+
+def test_each_special_case_is_split_as_spacy_splits_it_whatever_stands_around():
+    for form in ("{0}", "({0})", "{0},", "a-{0}", "{0}-a", "5{0}", "“{0}.”", "{0}{0}"):
+        text = "  ".join(form.format(case) for case in special_cases())
+        assert spacy_words(text).texts == whole(text)
+
+
+def test_prose_is_split_without_asking_spacy():
+    assert left_to_spacy("Don't say “Mr. Smith's 3.5km (or 2-3 miles)...” at 10 a.m., or: it's $5—at best!") == 0
+    assert left_to_spacy("see a.org or 10.1.2.3 :) x:)") == 3
+
+
+def test_patterns_that_the_scanner_was_not_written_after_leave_every_chunk_to_spacy(monkeypatch):
+    monkeypatch.setattr(spacy_table, "PATTERNS", "others")
+    made = spacy_split.tables.__wrapped__()
+    assert len(scan(code_points("plain words."), made)[2]) == 2
+    monkeypatch.setattr(spacy_split, "tables", lambda: made)
+    assert spacy_words("It's plain (words).").texts == ["It", "'s", "plain", "(", "words", ")", "."]
+
+
+def test_the_scanner_was_written_after_the_patterns_of_the_spacy_that_is_installed():
+    assert spacy_table.digest(spacy.blank("en").Defaults) == spacy_table.PATTERNS
 
 
 def test_a_lone_surrogate_is_a_replacement_character():
@@ -139,14 +174,12 @@ def test_equal_words_have_equal_numbers_whatever_came_before():
     assert again.numbers[0] == again.numbers[2] != again.numbers[1]
 
 
-def test_a_full_vocabulary_is_left_to_the_documents_that_hold_it(monkeypatch):
-    splitter = words._SpacySplitter(spacy_split.split_chunks)
-    before = splitter.words("alpha beta.")
-    monkeypatch.setattr("stages.text.vocabulary.MOST_CHUNKS", 1)
-    after = splitter.words("gamma beta.")
-    assert before.vocabulary is not after.vocabulary
-    assert before.texts == ["alpha", "beta", "."]
-    assert after.texts == ["gamma", "beta", "."]
+def test_what_spacy_said_is_forgotten_where_it_becomes_much(monkeypatch):
+    monkeypatch.setattr(spacy_split, "_MOST_REMEMBERED", 2)
+    for at in range(9):
+        text = f"a{at}.org x:)"
+        assert spacy_words(text).texts == whole(text)
+    assert len(spacy_split._remembered) <= 4
 
 
 def test_a_document_is_split_once():
@@ -237,15 +270,38 @@ def test_equal_scanned_words_have_equal_numbers_and_no_others():
     assert len(set(by_number.values())) == len(by_number) == len(words.length)
 
 
+def flags(word):
+    """What a word is, by its characters: no symbol, with a letter, a mark that ends a sentence, punctuation alone."""
+    return (
+        (not SYMBOLS.issuperset(word))
+        + 2 * any(map(str.isalpha, word))
+        + 4 * (word in SENTENCE_ENDS)
+        + 8 * all(unicodedata.category(c)[0] == "P" for c in word)
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(published.texts, st.lists(CHUNKS, max_size=4).map(" ".join)),
+    st.sampled_from([spacy_words, whitespace_words]),
+)
+def test_what_is_known_of_words_is_so_of_their_characters(text, unit):
+    found = unit(text)
+    assert found.flags[found.numbers].tolist() == [flags(word) for word in found.texts]
+
+
 @settings(max_examples=200, deadline=None)
 @given(published.texts)
-def test_what_is_known_of_scanned_words_is_what_a_vocabulary_knows(text):
-    words = unicode_words("".join(c for c in text if c < "\U00020000"))  # beyond, all of Han are taken for letters
-    known = Vocabulary(lambda chunks: [(chunk,) for chunk in chunks])
-    numbers = known.words_of(words.texts)
-    for ours, theirs in ((words.length, known.length), (words.hash, known.hash), (words.power, known.power)):
-        assert ours[words.numbers].tolist() == theirs.array[numbers].tolist()
-    assert (words.flags[words.numbers] & 3).tolist() == (known.flags.array[numbers] & 3).tolist()
+def test_words_have_the_length_and_hash_of_their_characters(text):
+    found = unicode_words(text)
+    assert found.length[found.numbers].tolist() == [len(word) for word in found.texts]
+    codes = code_points("".join(found.texts))
+    hashes, powers = kernels.hash_words(codes, found.length[found.numbers])
+    assert found.hash[found.numbers].tolist() == hashes.tolist()
+    assert found.power[found.numbers].tolist() == powers.tolist()
+    inside = [flags(word) & 3 for word in found.texts if max(word) < "\U00020000"]  # beyond, all of Han are letters
+    places = [n for n, word in zip(found.numbers.tolist(), found.texts, strict=True) if max(word) < "\U00020000"]
+    assert (found.flags[places] & 3).tolist() == inside
 
 
 def test_distinct_words_are_counted_once():
@@ -265,8 +321,8 @@ def test_unicode_sentences_end_at_the_marks_of_every_script():
 @given(published.texts.map(clean_text))
 def test_spacys_sentences_of_all_lines_are_those_of_each_alone(text):
     lines = text.splitlines(keepends=True)
-    counts = spacy_sentences_of_lines(text, spacy_words(text), lines)
-    assert counts == [count_sentences(line.strip()) for line in lines]
+    counts = spacy_sentences_of_lines(spacy_words(text), lines)
+    assert counts == [len(split_sentences(line.strip())) for line in lines]
 
 
 @settings(max_examples=200, deadline=None)
@@ -281,7 +337,6 @@ def test_sentences_of_a_line_are_those_it_has_alone(text):
 @given(published.texts)
 def test_sentences_are_those_of_spacy(text):
     assert split_sentences(text) == sentences(text)
-    assert count_sentences(text) == len(sentences(text))
 
 
 @pytest.mark.real
@@ -291,4 +346,3 @@ def test_real_documents_have_the_words_and_sentences_of_spacy():
         pytest.skip("no real documents here")
     for text in documents:
         assert spacy_words(text).texts == whole(text)
-        assert count_sentences(text) == len(sentences(text))

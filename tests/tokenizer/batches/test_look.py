@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tokenizer.batches.look import Looker, domain_of
 from tokenizer.batches.look_kernel import COPIED, REPETITION, RUN, SIGNALS, copied_tokens, measure_pieces
 from tokenizer.batches.losses import Losses, find_spikes, read_losses
 from tokenizer.batches.samplers import Megatron, NanoGpt, Sequential
-from tokenizer.batches.skip import plan_skip
+from tokenizer.batches.skip import checkpoint_of, plan_skip, protocol
 from tokenizer.batches.steps import Ramp, Schedule
 from tokenizer.batches.token_facts import bytes_of_tokens, token_facts
 from tokenizer.batches.training import Training
@@ -209,8 +210,51 @@ def test_skipping_names_samples_iterations_and_tokens_lost_on_a_ramp_too(shards)
     bounds = training.schedule.bounds(0, 5)
     assert plan["samples"] == [bounds[3], bounds[5]]
     assert plan["tokens_lost"] == 32 * (bounds[5] - bounds[3])
-    assert plan["told"]["megatron"]["arguments"] == ["--iterations-to-skip", "4", "5"]
+    assert plan["tokens_trained_again"] == 32 * bounds[3]
+    megatron = plan["told"]["megatron"]
+    assert megatron["arguments"] == ["--iterations-to-skip", "4", "5"]  # from 1, as its log since core 0.17
+    assert megatron["arguments_up_to_0_16"] == ["--iterations-to-skip", "3", "4"]
     assert json.loads(json.dumps(plan, default=int))["documents_read"] == 7
+
+
+def run_loop(patch, before, body, steps, **names):
+    """Run a training loop of a trainer's form with `patch` in it, and return the batches that were trained on."""
+    lines = ["batches = iter(range(100))", "trained = []", *before, f"for _ in range({steps}):"]
+    lines += [f"    {line}" for line in [*body[0], *patch, *body[1]]]
+    exec("\n".join(lines), names)
+    return names["trained"]
+
+
+def test_the_patches_leave_out_the_batches_of_the_steps_and_no_others(shards):
+    told = plan_skip(Training(Megatron(shards.parts, 32, 1), Schedule(2)), 3, 5, "megatron", 32, 7)["told"]
+    wanted = [n for n in range(16) if n // 2 not in (3, 4)]
+    of_nanogpt = run_loop(
+        told["nanogpt"]["patch"],
+        ["get_batch = lambda split: (next(batches), None)", "X, Y = get_batch('train')", "iter_num = local_iter_num = 0"],
+        ([], ["for _ in range(gradient_accumulation_steps):", "    trained.append(X)", "    X, Y = get_batch('train')",
+              "iter_num += 1", "local_iter_num += 1"]),
+        8,
+        gradient_accumulation_steps=2,
+    )  # fmt: skip
+    assert of_nanogpt == wanted
+    trainer = SimpleNamespace(step=0, gradient_accumulation_steps=2, num_pp_microbatches=1)
+    of_torchtitan = run_loop(
+        told["torchtitan"]["patch"],
+        ["data_iterator = batches"],
+        (["self.step += 1"], ["trained += [next(data_iterator) for _ in range(2)]"]),
+        8,
+        self=trainer,
+    )
+    assert of_torchtitan == wanted
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "checkpoint", "others"),
+    [(500, 530, 400, "470 to 499"), (500, 700, 300, "300 to 499"), (40, 50, 0, "30 to 39"), (5, 50, 0, "50 to 94")],
+)
+def test_as_many_other_steps_are_left_out_for_comparison_behind_the_checkpoint(first, last, checkpoint, others):
+    assert checkpoint_of(first, last) == checkpoint
+    assert f"{others}:" in protocol(first, last)[2]
 
 
 @pytest.mark.parametrize(("text", "steps"), [("7", (7, 8)), ("7:9", (7, 9))])

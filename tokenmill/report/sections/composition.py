@@ -6,12 +6,24 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.storage import Folder
 from tokenmill.report import html
-from tokenmill.report.composition import COLUMNS, KINDS, LENGTH_NAMES, NOT_KNOWN, Counts, count, count_urls, spread
+from tokenmill.report.composition import (
+    COLUMNS,
+    KINDS,
+    LENGTH_NAMES,
+    NOT_KNOWN,
+    Counts,
+    count,
+    count_urls,
+    extracted,
+    spread,
+)
 from tokenmill.report.run_files import RunFiles
+from tokenmill.report.sections.mix import mix
 
 SHOWN = 12
 """Names of each kind: those with most documents before, and all that vanished up to `VANISHED`."""
@@ -34,13 +46,13 @@ def composition(files: RunFiles) -> str:
     before, after = _before(files), count(files.made, files.published("data"))
     counted = {kind: _rows(kind, before, after, files) for kind in KINDS if kind in before.by and kind in after.by}
     counted = {kind: rows for kind, rows in counted.items() if any(row.name != NOT_KNOWN for row in rows)}
-    mix = _mix(files)
+    mixture = mix(files)
     if not counted:
-        return html.heading("What the corpus is made of is not known: no column tells") + mix if mix else ""
+        return html.heading("What the corpus is made of is not known: no column tells") + mixture if mixture else ""
     first = files.summary["passes"][0]
     if first["read"] != first["kept"]:
         said = "Length, year and character set before are those of the documents that came through the first pass."
-        mix = html.paragraph(said, "lead") + mix if set(counted) & {"length", "year", "charset"} else mix
+        mixture = html.paragraph(said, "lead") + mixture if set(counted) & {"length", "year", "charset"} else mixture
     sampled = before.files < before.of or after.files < after.of
     lead = "Before: documents as they came out of the crawl, removed ones included. " + (
         f"Estimated from {before.files} of {before.of} shards and {after.files} of {after.of} files of the corpus." if sampled else "Every document is counted.")  # fmt: skip
@@ -49,7 +61,7 @@ def composition(files: RunFiles) -> str:
         + '<div class="charts">'
         + "".join(_kind(kind, rows) for kind, rows in counted.items())
         + "</div>"
-        + mix
+        + mixture
     )
 
 
@@ -63,8 +75,8 @@ def _before(files: RunFiles) -> Counts:
     found = count(folder, chosen, [c for c in COLUMNS if c != "language"])
     found.of = len(shards)
     for rows in _removed(folder, chosen):
-        found.add("source", rows["source"])
-        count_urls(found, rows["url"])
+        found.add("source", rows.column("source"))
+        count_urls(found, rows.column("url"))
     _languages(found, files, passes)
     return found
 
@@ -83,24 +95,24 @@ def _languages(found: Counts, files: RunFiles, passes: list[tuple[Folder, list[s
         for name in signals:
             with files.made.parquet(name) as parquet:
                 for batch in parquet.iter_batches(1 << 16, columns=["shard", "language"]):
-                    rows = pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("shard").is_in(shards))
-                    found.add("language", rows["language"].drop_nulls())
+                    rows = batch.filter(pc.is_in(batch.column("shard"), pa.array(shards, pa.large_string())))
+                    found.add("language", rows.column("language").drop_null())
         if not signals:
             found.by["language"] = count(folder, chosen, ("language",)).by.get("language", Counter())
         for rows in _removed(folder, chosen):
-            rows = rows.filter(pl.col("stage").str.starts_with("language"))
-            found.add("language", rows["detail"].str.extract(r"^([a-z]{2,3})\b", 1))
+            rows = rows.filter(pc.starts_with(rows.column("stage"), "language"))
+            found.add("language", extracted(rows.column("detail"), r"^(?P<found>[a-z]{2,3})\b"))
         return
 
 
-def _removed(folder: Folder, shards: list[str]) -> Iterator[pl.DataFrame]:
+def _removed(folder: Folder, shards: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield source, url, stage and detail of the documents that the pass in `folder` removed from `shards`."""
     there = set(folder.names("ledger"))
     for name in shards:
         if f"ledger/{name}" in there:
             with folder.parquet(f"ledger/{name}") as parquet:
                 for batch in parquet.iter_batches(8192, columns=["source", "url", "kind", "stage", "detail"]):
-                    yield pl.DataFrame(pl.from_arrow(batch)).filter(pl.col("kind") != "span")
+                    yield batch.filter(pc.not_equal(batch.column("kind"), "span"))
 
 
 def _rows(kind: str, before: Counts, after: Counts, files: RunFiles) -> list[Kept]:
@@ -141,7 +153,9 @@ def _kind(kind: str, rows: list[Kept]) -> str:
     ordered = kind in ("length", "year")
     shown = rows if ordered else rows[:SHOWN]
     gone = _vanished(rows)
-    shown = [*shown, *[row for row in gone if row not in shown][:VANISHED]]
+    names = {row.name for row in shown}
+    shown = [*shown, *[row for row in gone if row.name not in names][:VANISHED]]
+    names = {row.name for row in shown}
     drawn = []
     for row in shown:
         share = (
@@ -154,34 +168,7 @@ def _kind(kind: str, rows: list[Kept]) -> str:
         parts = [(row.after / most, "o"), (max(0.0, row.before - row.after) / most, "d")]
         drawn.append((row.name, parts, [f"{row.before:,.0f}", f"{row.after:,.0f}", share]))
     rest = len(rows) - len(shown)
-    note = html.paragraph(f"{rest:,} more, {sum(row in gone for row in rows if row not in shown):,} of which vanished wholly.") if rest > 0 and len(rows) < 5000 else html.paragraph(f"{rest:,} more.") if rest > 0 else ""  # fmt: skip
+    note = html.paragraph(f"{rest:,} more, {sum(row.name not in names for row in gone):,} of which vanished wholly.") if rest > 0 and len(rows) < 5000 else html.paragraph(f"{rest:,} more.") if rest > 0 else ""  # fmt: skip
     vanished = html.paragraph(f"Vanished wholly: {len(gone):,} of {len(rows):,}.") if gone else ""
     head = [kind, "kept and removed", "before", "after", "retention"]
     return f"<div><h3>{TITLES[kind]}</h3>{vanished}{html.bars(head, drawn)}{note}</div>"
-
-
-def _mix(files: RunFiles) -> str:
-    """Return what the mixing stage was asked for and what limited it, as the run has noted it."""
-    tables = [t for t in files.manifest.recipe.get("stage") or [] if t.get("use") == "mix"]
-    notes = [
-        note
-        for step in files.summary["passes"]
-        for note in step.get("notes", [])
-        if "mixture" in note or "source" in note
-    ]
-    if not tables:
-        return ""
-    asked = [[key, str(value)] for table in tables for key, value in table.items() if key != "use"]
-    shares = ""
-    if files.budget is not None:
-        by = files.budget.largest.by_source
-        total = sum(group.tokens for group in by.values()) or 1
-        most = max((group.tokens for group in by.values()), default=1) or 1
-        rows = [(name, [(group.tokens / most, "o")], [f"{group.tokens:,}", html.percent(group.tokens, total)]) for name, group in sorted(by.items(), key=lambda item: -item[1].tokens)]  # fmt: skip
-        shares = html.bars(["source", "tokens reached", "tokens", "share"], rows[:40])
-    return (
-        "<h3>The mixture: wanted and reached</h3>"
-        + html.table(["asked for", "value"], asked, (1,))
-        + shares
-        + "".join(map(html.paragraph, notes))
-    )

@@ -1,4 +1,4 @@
-"""Duplicates and contamination: clusters, similarities, a pair with its differences, and what was found of each evaluation set."""
+"""Duplicates: clusters by size, similarities, source against source, and a pair with its differences."""
 
 from __future__ import annotations
 
@@ -91,15 +91,20 @@ def _biggest(stage: str, copies: Counter[str], facts: LedgerFacts) -> str:
 
 def _partners(files: RunFiles, facts: LedgerFacts) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the kept partners of some removed documents, by stage and place."""
-    found = {}
+    wanted: dict[tuple[str, str], set[int]] = {}
     for stage, partner in list(facts.copied)[:PARTNERS]:
-        folder = _folder(files, stage)
         shard, _, row = partner.rpartition(":")
-        if folder is not None and row.isdigit() and folder.exists(f"{shard}.parquet"):
+        if row.isdigit():
+            wanted.setdefault((stage, shard), set()).add(int(row))
+    found = {}
+    for (stage, shard), numbers in wanted.items():
+        folder, rows = _folder(files, stage), sorted(numbers)
+        if folder is not None and folder.exists(f"{shard}.parquet"):
             with folder.parquet(f"{shard}.parquet", 64 << 10) as parquet:
                 columns = [c for c in ("id", "url", "source", "text") if c in parquet.schema_arrow.names]
-            found[stage, partner] = rows_of(folder, shard, np.array([int(row)]), columns).to_pylist()[0]
-    return found
+            texts = rows_of(folder, shard, np.array(rows), columns).to_pylist()
+            found.update({(stage, f"{shard}:{row}"): text for row, text in zip(rows, texts, strict=True)})
+    return {key: found[key] for key in facts.copied if key in found}
 
 
 def _folder(files: RunFiles, stage: str) -> Folder | None:
@@ -121,13 +126,13 @@ def _between(facts: LedgerFacts, kept: dict[tuple[str, str], dict[str, Any]]) ->
     most = max(counted.values())
     rows = "".join(
         f"<tr><td>{escape(a)}</td>" + "".join(
-            f'<td style="box-shadow:inset 0 -{14 * counted[a, b] / most:.1f}px 0 -1px var(--line)">{counted[a, b]:,}</td>' for b in sources) + "</tr>"
+            f'<td class="heat" style="--heat:{45 * counted[a, b] / most:.0f}%">{counted[a, b]:,}</td>' for b in sources) + "</tr>"
         for a in sources
     )  # fmt: skip
     top = "".join(f'<th scope="col">{escape(b)}</th>' for b in sources)
-    caption = f"<caption>removed (rows) for a document kept of (columns), of {len(kept):,} pairs looked up</caption>"
+    caption = f"removed (rows) for a document kept of (columns), of {len(kept):,} pairs looked up"
     return "<h3>Source against source</h3>" + html.wide(
-        f'{caption}<tr><th scope="col">removed of</th>{top}</tr>{rows}', "sources"
+        f'<th scope="col">removed of</th>{top}', rows, "sources", caption
     )
 
 
@@ -154,26 +159,4 @@ def _pair(facts: LedgerFacts, kept: dict[tuple[str, str], dict[str, Any]]) -> st
     names = f"{removed['url'] or removed['id']} against {stays.get('url') or stays.get('id')}"
     said = f"A pair of {key[0]}: similarity {value:.3g}, the least alike that were looked up"
     body = f'<div class="example">{escape(names)} <i>struck out: only in the removed one; underlined: only in the kept one</i><blockquote>{" ".join(parts)}</blockquote></div>'
-    return html.details(said, body)
-
-
-def contamination(facts: LedgerFacts) -> str:
-    """Return what was found of each evaluation set; empty where nothing was."""
-    if not facts.leaks:
-        return ""
-    total = sum(leak.documents for leak in facts.leaks.values())
-    rows = [
-        [name, f"{len(leak.items):,}", f"{leak.documents:,}", leak.items.most_common(1)[0][0]]
-        for name, leak in sorted(facts.leaks.items())
-    ]
-    parts = [html.heading(f"{total:,} document{'s' if total != 1 else ''} held items of {len(facts.leaks)} evaluation set{'s' if len(facts.leaks) != 1 else ''}"),
-             html.table(["evaluation set", "items found", "documents hit", "found most"], rows, (3,))]  # fmt: skip
-    for name, leak in sorted(facts.leaks.items()):
-        shown = "".join(_leak(row) for row in leak.examples)
-        parts.append(html.details(f"Evidence of {name}", shown))
-    return "".join(parts)
-
-
-def _leak(row: dict[str, Any]) -> str:
-    said = f"{row['detail']}; share of its n-grams {row['value']:.3g}, threshold {row['threshold']:.3g}" if row["value"] is not None and row["threshold"] is not None else row["detail"]  # fmt: skip
-    return f'<div class="example">{escape(str(row["url"] or row["id"])[:300])} <i>{escape(said[:600])}</i>{html.excerpt(row["text"], 400)}</div>'
+    return html.details(said, body, printed=True)

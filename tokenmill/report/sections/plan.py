@@ -81,7 +81,7 @@ def _memory(made: Mapping[str, Any]) -> str:
 def _intervals(made: Mapping[str, Any]) -> str:
     rows = []
     for part, key, label, unit in (
-        ("time", "days", "days", "seconds"),
+        ("time", "days", "time", "seconds"),
         ("time", "gpu_hours", "GPU-hours", "gpu_hours"),
         ("bill", "total_usd", "cost", "usd"),
     ):
@@ -110,6 +110,7 @@ def _intervals(made: Mapping[str, Any]) -> str:
                 "taken as",
             ],
             drawn,
+            text=(2,),
         )
     return f"<h3>Time and cost, and what widens them</h3>{body}" if body else ""
 
@@ -174,7 +175,7 @@ def _layouts(made: Mapping[str, Any]) -> str:
     )
     top = "".join(f'<th scope="col">{escape(k.replace("_", " "))}</th>' for k in ("", *keys))
     notes = "".join(map(html.paragraph, made["layout"].get("notes", ())))
-    return f"<h3>Layouts that fit, fastest first</h3>{html.wide(f'<tr>{top}</tr>{body}', 'layouts')}{notes}"
+    return f"<h3>Layouts that fit, fastest first</h3>{html.wide(top, body, 'layouts')}{notes}"
 
 
 def _table(made: Mapping[str, Any], name: str, title: str) -> str:
@@ -199,9 +200,9 @@ def formulas(explained: Mapping[str, Mapping[str, Any]]) -> str:
             f'<tr><td>{escape(name)}</td><td class="text">{escape(str(about["formula"]))}</td>'
             f'<td class="text">{escape(inputs)}</td><td class="text">{escape(str(about["source"]))}</td></tr>'
         )
-    head = '<tr><th scope="col">number</th><th scope="col" class="text">formula</th><th scope="col" class="text">with</th><th scope="col" class="text">source</th></tr>'
+    head = '<th scope="col">number</th><th scope="col" class="text">formula</th><th scope="col" class="text">with</th><th scope="col" class="text">source</th>'
     shown = [
-        html.details(f"Formulas: {group} ({len(rows)})", html.wide(head + "".join(rows), group))
+        html.details(f"Formulas: {group} ({len(rows)})", html.wide(head, "".join(rows), group))
         for group, rows in groups.items()
     ]
     return "<h3>Formulas of every number</h3>" + "".join(shown) if shown else ""

@@ -19,7 +19,7 @@ from tokenmill.report.ledger_facts import LedgerFacts
 from tokenmill.report.run_files import RunFiles
 from tokenmill.what_if import way
 
-OPEN = 5
+OPEN = 6
 """Rules with a histogram that are shown at once: those that removed most. The others are folded away by stage."""
 RULES = 40
 """Rules with examples: those that removed most."""
@@ -57,7 +57,7 @@ def rules(files: RunFiles, facts: LedgerFacts) -> str:
     seen = _seen(files, passes)
     secret = (files.manifest.recipe.get("ledger") or {}).get("text_characters") == 0
     came = {key: len(about.values) for key, about in seen.items()}
-    shown = sorted(removed, key=lambda row: (-row[2], -came.get((row[0], row[1]), 0), row[0], row[1]))
+    shown = sorted(removed, key=lambda row: (row[3] == "span", -row[2], -came.get((row[0], row[1]), 0), row[0], row[1]))
     parts: list[str] = []
     folded: dict[str, list[str]] = {}
     for stage, rule, number, what in shown[:RULES]:
@@ -66,9 +66,11 @@ def rules(files: RunFiles, facts: LedgerFacts) -> str:
             parts.append(told)
         else:
             folded.setdefault(stage, []).append(told)
+    parts = [f'<div class="charts">{"".join(parts)}</div>'] if parts else []
     for stage, some in folded.items():
         more = " more" if any(row[0] == stage and (stage, row[1]) in seen for row in shown[:OPEN]) else ""
-        parts.append(html.details(f"{stage}: {len(some)}{more} rule{'s' if len(some) > 1 else ''}", "".join(some)))
+        told = f'<div class="charts">{"".join(some)}</div>'
+        parts.append(html.details(f"{stage}: {len(some)}{more} rule{'s' if len(some) > 1 else ''}", told))
     rest = [[stage, rule, f"{number:,}"] for stage, rule, number, _ in shown[RULES:]]
     if rest:
         parts.append(
@@ -125,21 +127,21 @@ def _rule(seen: Seen | None, stage: str, rule: str, number: int, what: str, fact
     )
     said = f"<h3>{escape(f'{stage}: {rule}, {number:,} {_many(what, number)}')}</h3>"
     if seen is None:
-        return said + removed
+        return f"<div>{said}{removed}</div>"
     meaning, limit = _meaning(seen), seen.rule.threshold
     known = limit == limit
     edges, grows = edges_of(seen.values, [limit] if known else [])
     counts, gone = (_histogram(values, edges) for values in (seen.values, seen.values[seen.dropped]))
     sign = "<" if seen.rule.side == "below" else ">"
-    marks = [(limit, f"removed: {seen.rule.signal} {sign} {limit:g}")] if known else []
+    marks = [(limit, f"removed {sign} {limit:g}")] if known else []
     beyond = int(seen.dropped.sum())
     chart = f"<figure>{svg.histogram(edges.tolist(), counts.tolist(), marks, grows, gone.tolist())}<figcaption>{escape(f'{beyond:,} of the {len(seen.values):,} documents that came here ({html.percent(beyond, len(seen.values))}) on the far side')}</figcaption></figure>"
     kept = "" if secret else "".join(_kept(seen.folder, place) for place in seen.kept)
     table = html.details(
         "The histogram as a table", html.table(["from", "to", "documents", "removed"], _bins(edges, counts, gone))
     )
-    known_side = html.details("Documents at the threshold", removed + kept) if removed or kept else ""
-    return said + (html.paragraph(meaning) if meaning else "") + chart + table + known_side
+    known_side = html.details("Documents at the threshold", removed + kept, printed=True) if removed or kept else ""
+    return f"<div>{said}{html.paragraph(meaning) if meaning else ''}{chart}{table}{known_side}</div>"
 
 
 def _meaning(seen: Seen) -> str:

@@ -37,7 +37,7 @@ def time(files: RunFiles, facts: LedgerFacts) -> str:
         + "<h3>Passes</h3>"
         + html.table(head, body)
         + _slowest(files)
-        + _failures(s, facts)
+        + failures(s, facts)
     )
 
 
@@ -69,7 +69,8 @@ def _slowest(files: RunFiles) -> str:
     )
 
 
-def _failures(s: dict[str, Any], facts: LedgerFacts) -> str:
+def failures(s: dict[str, Any], facts: LedgerFacts) -> str:
+    """Return what failed, by cause, with the file and offset of some; `s` holds `failed_by` and `failed` of a summary."""
     rows = []
     for stage, causes in s["failed_by"].items():
         for rule, number in causes.items():
