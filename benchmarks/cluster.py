@@ -63,8 +63,10 @@ def requests() -> None:
 
 def counted(number: int, port: int, folder: pathlib.Path) -> tuple[Counter[str], int]:
     """Return the requests of a run over about `number` splits, by the pass or decision they belong to, and its shards."""
-    line = "The boat number {} left the harbour in the morning and the people on the shore have waited for it with {}."
-    texts = [line.format(n % 900, n % 7) for n in range(number * 120)]
+    line = "The boat number {} left the harbour in the morning and the people on the shore have waited for it with {}. "
+    texts = [
+        "".join(line.format((n + k) % 900, n % 7) for k in range(6)) for n in range(number * 30)
+    ]  # one part of a decision
     body = "".join(json.dumps({"text": text}) + "\n" for text in texts)[: number * 20_000 - 10_000]
     Folder(f"s3://tests/in-{number}").put("all.jsonl", body[: body.rindex("\n") + 1].encode())
     (folder / "recipe.toml").write_text(RECIPE.format(number=number))
@@ -93,7 +95,16 @@ def place_of(request: str) -> str:
         return "publication and bookkeeping"
     decision = re.search(r"observed-([\w.#-]+?)-[0-9a-f]{16}/decision-", path)
     seen = re.search(r"observed-([\w.#-]+?)-[0-9a-f]{16}/", path)
-    what = f"decision of {decision[1]}" if decision else f"observation of {seen[1]}" if seen else "shards"
+    part = re.search(r"[0-9a-f]{16}/(tally|ledger|signals|rows)/", path)
+    what = (
+        f"decision of {decision[1]}"
+        if decision
+        else f"observation of {seen[1]}"
+        if seen
+        else part[1]
+        if part
+        else "texts"
+    )
     return f"pass {step[1]}, {what}: {'reads' if method in ('GET', 'HEAD') else 'writes'}"
 
 

@@ -10,7 +10,7 @@ from pipeline.errors import RecipeError, UserError
 from pipeline.executors.cluster import Needs, attached
 from pipeline.executors.contract import Executor
 from pipeline.run.folder import UNFINISHED
-from pipeline.run.plan import RunPlan
+from pipeline.run.plan import RunPlan, paths_in
 from pipeline.storage import Folder
 
 FILES = 100
@@ -42,7 +42,7 @@ def executors(name: str, address: str | None = None) -> Iterator[MakeExecutor]:
 def needs_of(plan: RunPlan, out: Folder) -> Needs:
     """Return what every node must have to work on a run of `plan` in `out`."""
     inputs = [file.path for file in plan.recipe.inputs]
-    named = [path for stage in plan.recipe.stages for key in stage.path_fields for path in getattr(stage, key) or ()]
+    named = [path for stage in plan.recipe.stages for path in paths_in(stage)]
     files = [
         path for path in (*inputs[:FILES], *inputs[-1:], *named) if "://" not in path and pathlib.Path(path).is_file()
     ]

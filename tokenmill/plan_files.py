@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import InputError
+from pipeline.storage import local_copy
 from planner.errors import PlanError
 
 
@@ -14,7 +16,9 @@ def read_object(path: str | Path, name: str = "") -> dict[str, Any]:
     """The JSON object in a file. Raises PlanError when it is absent, not JSON, or no object."""
     place = f"{name}: " if name else ""
     try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
+        value = json.loads(local_copy(str(path)).read_text(encoding="utf-8"))
+    except InputError as error:
+        raise PlanError(f"{place}{error}") from error
     except OSError as error:
         raise PlanError(f"{place}cannot read {path}: {error.strerror}") from error
     except ValueError as error:
@@ -30,6 +34,6 @@ def with_config(table: Mapping[str, Any], place: str = "plan") -> dict[str, Any]
     if not isinstance(model, str) or not model.endswith(".json"):
         return dict(table)
     path = Path(model)
-    config = read_object(path, f"{place}.model")
+    config = read_object(model, f"{place}.model")
     name = config.get("_name_or_path") or (path.parent.name if path.name == "config.json" else path.stem)
     return {**table, "model": {**config, "_name_or_path": name or "config"}}

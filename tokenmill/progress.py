@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-import pathlib
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from typing import Literal, TextIO
@@ -17,6 +14,7 @@ from rich.text import Text
 from pipeline.errors import said_of
 from pipeline.run.publish import Finished
 from pipeline.tally import Tally
+from tokenmill.run_log import RunLog
 from tokenmill.terminal import visible
 
 PLAIN_SECONDS = 5.0
@@ -24,60 +22,6 @@ PLAIN_SECONDS = 5.0
 LOG_SECONDS = 60.0
 """Time between two lines of a log while a pass goes on."""
 Say = Literal["quiet", "usual", "verbose"]
-
-
-class RunLog:
-    """A file of lines with the time of each. It is opened when the first line is written, which is after the run has
-    found that the folder is its own; where it cannot be written, the run goes on without.
-
-    Args:
-        path: None for no log.
-        waits: lines are held back until there is `work`, so that a run that finds everything done leaves no trace.
-    """
-
-    def __init__(self, path: pathlib.Path | None, *, waits: bool = False):
-        self._path = path
-        self._file: TextIO | None = None
-        self._lock = threading.Lock()
-        self._held: list[str] | None = [] if waits else None
-
-    def work(self) -> None:
-        """Something is done that was not: from here on each line is written at once."""
-        held, self._held = self._held or [], None
-        for line in held:
-            self._add(line)
-
-    def write(self, line: str) -> None:
-        """Add a line."""
-        now = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
-        line = f"{now} {visible(line)}\n"
-        if self._held is None:
-            self._add(line)
-        else:
-            self._held.append(line)
-
-    def _add(self, line: str) -> None:
-        if self._path is None:
-            return
-        try:
-            if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = open(self._path, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
-            with self._lock:  # what workers print comes from another thread
-                self._file.write(line)
-        except OSError as error:
-            print(f"note: no log is kept: {self._path}: {error.strerror}", file=sys.stderr)
-            self._path = None
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether lines that are written are to be found anywhere."""
-        return self._path is not None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a line has been written."""
-        return self._file is not None
 
 
 class RunProgress:
@@ -164,6 +108,7 @@ class RunProgress:
         self.close()
         if self.log.is_open:
             self.log.write(f"ended: {said_of(error) or type(error).__name__}")
+        self.log.close()
 
     def finished(self, run: Finished) -> None:
         """Write down how the run ended."""
@@ -174,6 +119,7 @@ class RunProgress:
         self.log.write(f"done: {counts}" + (", nothing had changed" if run.unchanged else ""))
         for what, why in summary.faults.items():
             self.log.write(f"not made: {what}: {why}")
+        self.log.close()
 
     def note(self, text: str) -> None:
         """Say something that stays on the screen."""

@@ -70,7 +70,7 @@ def check_tokens(recipe: Recipe) -> None:
         from tokenizer.shards.model import open_model
 
         try:
-            open_model(str(recipe.folder / table.tokenizer))
+            open_model(_placed(recipe, table))
         except UserError as error:
             raise RecipeError("tokens.tokenizer", str(error)) from error
         return
@@ -95,9 +95,9 @@ def write_tokens(recipe: Recipe, out: Folder, workers: int) -> None:
     from tokenizer.shards.options import ShardOptions
 
     table = options_from(TokensTable, recipe.tables[FOLDER], FOLDER)
-    own = f"{out.url}/tokenizer/{table.vocab_size or _largest(out)}"
+    own = "" if table.tokenizer else f"{out.url}/tokenizer/{table.vocab_size or _largest(out)}"
     options = ShardOptions(
-        open_model(str(recipe.folder / table.tokenizer) if table.tokenizer else own),
+        open_model(own or _placed(recipe, table)),
         table.eod, table.bos, table.shuffle, table.held_out, table.part_tokens, table.dtype, table.by,
     )  # fmt: skip
     epochs = (table.epochs or epochs_of(out)) if table.by else {}
@@ -114,6 +114,11 @@ def epochs_of(run: Folder) -> Mapping[str, float]:
         if stage["stage"] == "mix":
             found = stage["parameters"].get("epochs", {})
     return found
+
+
+def _placed(recipe: Recipe, table: TokensTable) -> str:
+    """Return where the tokenizer of the recipe's own lies."""
+    return table.tokenizer if "://" in table.tokenizer else str(recipe.folder / table.tokenizer)
 
 
 def _largest(out: Folder) -> str:

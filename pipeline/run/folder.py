@@ -30,6 +30,7 @@ OURS_BEFORE_ANYTHING = {UNFINISHED, "inputs.json", "tryout.json", "run.log", "st
 """Files that a run which has not finished may leave beside its passes."""
 PUBLISHED_FOLDERS = ("data", "signals", "tokenizer", "token_counts", "token_report", "tokens")
 _PASS = re.compile(r"\d\d+-[A-Za-z0-9_.-]+-[0-9a-f]{16}")
+_OBSERVED = re.compile(r"observed-.+-")
 
 
 @dataclass
@@ -240,25 +241,27 @@ class Spare:
 
 
 def spare_folders(out: Folder) -> list[Spare]:
-    """Return what `tokenmill clean` would free in a run folder on this machine."""
-    root = out.path()
+    """Return what `tokenmill clean` would free in a run folder."""
     manifest = read_manifest(out)
-    if root is None or manifest is None:
+    if manifest is None:
         return []
-    found = [root / EARLIER / name for name in manifest.made if (root / EARLIER / name).is_dir()]
     current = {d for p in manifest.passes for d in (*p.get("observed", ()), *p.get("decisions", ()))}
-    for step in {p["folder"] for p in manifest.passes}:
-        for observed in sorted((root / step).glob("observed-*-*")):
-            relative = str(observed.relative_to(root))
-            if relative not in current:
+    steps = {p["folder"] for p in manifest.passes}
+    there = set(out.children())
+    found = [f"{EARLIER}/{name}" for name in out.children(EARLIER) if name in manifest.made]
+    found += [name for name in manifest.made if name in there - steps and _PASS.fullmatch(name)]  # in an object store
+    for step in sorted(steps):
+        for observed in sorted(f"{step}/{name}" for name in out.children(step) if _OBSERVED.match(name)):
+            if observed not in current:
                 found.append(observed)
                 continue
-            found += [d for d in sorted(observed.glob("decision-*")) if str(d.relative_to(root)) not in current]
-    return [_spare(root, folder) for folder in found]
+            decisions = (f"{observed}/{name}" for name in out.children(observed) if name.startswith("decision-"))
+            found += sorted(decision for decision in decisions if decision not in current)
+    spare = [_spare(out, name) for name in found]
+    return [s for s in spare if s.files or out.path() is not None]  # some stores tell of folders that hold nothing
 
 
-def _spare(root: pathlib.Path, folder: pathlib.Path) -> Spare:
-    stats = [f.stat() for f in folder.rglob("*") if f.is_file()]
-    newest = max((s.st_mtime for s in stats), default=folder.stat().st_mtime)
-    size = sum(s.st_size for s in stats)
-    return Spare(str(folder.relative_to(root)), size, len(stats), max(0.0, time.time() - newest))
+def _spare(out: Folder, name: str) -> Spare:
+    heads = (out / name).heads()
+    newest = max((head.modified for head in heads), default=time.time_ns()) / 1e9
+    return Spare(name, sum(head.size for head in heads), len(heads), max(0.0, time.time() - newest))

@@ -124,7 +124,7 @@ class Handing:
         """Return the tasks of `block` by their key. Raises StorageError for one that is not of this run."""
         try:
             works = [self._work(data) for data in block.works]
-            return {data.key: self._task(data, works) for data in block.tasks}
+            return {_plain(data.key): self._task(data, works) for data in block.tasks}
         except (LookupError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
             raise StorageError(f"{self.out.url} hands out tasks of another run ({error!r})") from error
 
@@ -165,7 +165,7 @@ class Handing:
             schema_out=step.schema_out,
             target=None if data.target is None else self._folder(data.target),
             writes=data.writes,
-            shards=None if data.shards is None else Shards(self._folder(data.shards[0]), data.shards[1]),
+            shards=None if data.shards is None else Shards(self._folder(data.shards[0]), _plain(data.shards[1])),
             batch_bytes=limits.batch_bytes,
             record_bytes=limits.record_bytes,
             shard_bytes=limits.shard_bytes,
@@ -213,5 +213,12 @@ class Handing:
             rows = None if data.stand.rows is None else self._folder(data.stand.rows)
             stand = Stand(self._folder(data.stand.texts), rows, data.stand.outcome, data.stand.size)
         return ShardTask(
-            works[data.work], data.name, data.number, split, tuple(data.changed), stand, data.first, data.part
+            works[data.work], _plain(data.name), data.number, split, tuple(data.changed), stand, data.first, data.part
         )
+
+
+def _plain(name: str) -> str:
+    """Return `name` if it is that of a file in its own folder."""
+    if "/" in name or name.startswith("."):
+        raise ValueError(f"{name} is no name of a file")
+    return name

@@ -178,6 +178,8 @@ class _Work:
                 for result in results:
                     self._leave(result)
                     done += 1
+        except _Lost:
+            raise
         except BaseException:
             for claim in self._claims.values():  # others need not wait until this one counts as dead
                 with contextlib.suppress(StorageError):

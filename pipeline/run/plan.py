@@ -117,9 +117,16 @@ def preload_of(stages: Sequence[Stage]) -> list[str]:
 
 
 def loads_of(stages: Sequence[Stage]) -> list[Load]:
-    """Return the calls that load once, for all workers, what `stages` allow to be shared."""
+    """Return the calls that load once, for all workers, what `stages` allow to be shared. What lies elsewhere is loaded by each
+    worker: who has spoken to an object store cannot be forked, for the threads that speak to it are not in the fork."""
     begin = without_both if all(map(is_ours, stages)) else arrow_ready
-    return [begin, *(partial(load_once, stage.counted_as, stage) for stage in stages if stage.shares_load)]
+    shared = (stage for stage in stages if stage.shares_load and not any("://" in path for path in paths_in(stage)))
+    return [begin, *(partial(load_once, stage.counted_as, stage) for stage in shared)]
+
+
+def paths_in(stage: Stage) -> list[str]:
+    """Return the files that the parameters of `stage` name."""
+    return [path for key in stage.path_fields for path in getattr(stage, key) or ()]
 
 
 def is_ours(stage: Stage) -> bool:

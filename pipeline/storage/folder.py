@@ -197,6 +197,11 @@ class Folder:
             found = list(files_of(self.url).names(prefix))
         return sorted(name for name in found if name != LEASE and not UNFINISHED.search(name))
 
+    def heads(self) -> list[Head]:
+        """Return size and time of change of every file below this folder, in no particular order."""
+        with self._reads(""):
+            return list(files_of(self.url).heads())
+
     def children(self, prefix: str = "") -> list[str]:
         """Return the names of the folders directly below folder `prefix` of this one, sorted."""
         with self._reads(prefix):

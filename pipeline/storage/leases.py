@@ -67,6 +67,11 @@ def _locked(folder: Folder, files: LocalFiles) -> Iterator[Lease]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Held(f"another run is writing to {folder.url}; wait for it, or choose another --out") from error
+        except OSError as error:
+            raise StorageError(
+                f"{folder.url} cannot be locked ({error.strerror}), so that two runs could write there; name a folder on another "
+                "file system, or a bucket"
+            ) from error
         yield Lease(folder)
     finally:
         os.close(descriptor)

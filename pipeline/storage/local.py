@@ -137,6 +137,12 @@ class LocalFiles:
                     else:
                         yield name
 
+    def heads(self) -> Iterator[Head]:
+        """Yield size and time of change of all files."""
+        for name in self.names(""):
+            with contextlib.suppress(FileNotFoundError):
+                yield self.head(name)
+
     def children(self, prefix: str) -> Iterator[str]:
         """Yield the names of the folders directly below `prefix`."""
         with contextlib.suppress(FileNotFoundError), os.scandir(self.root / prefix) as entries:

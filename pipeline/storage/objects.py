@@ -255,17 +255,19 @@ class Objects:
 
     def head(self, name: str) -> Head:
         """Return size, time of change and ETag of object `name`."""
-        found = _again(lambda: obstore.head(_store(self.url), name))
-        return Head(found["size"], int(found["last_modified"].timestamp() * 1e9), found["e_tag"])
+        return _head(_again(lambda: obstore.head(_store(self.url), name)))
 
     def names(self, prefix: str) -> Iterator[str]:
         """Yield all objects below `prefix`."""
-        yield from (name for name, _ in self.listed(prefix))
+        yield from (item["path"] for item in self._listed(prefix))
 
-    def listed(self, prefix: str) -> list[tuple[str, int]]:
-        """Return name and size of all objects below `prefix`."""
+    def heads(self) -> Iterator[Head]:
+        """Yield size, time of change and ETag of all objects."""
+        yield from (_head(item) for item in self._listed(""))
+
+    def _listed(self, prefix: str) -> list[Any]:
         pages = lambda: list(obstore.list(_store(self.url), prefix.strip("/") or None))  # noqa: E731
-        return [(item["path"], item["size"]) for page in _again(pages) for item in page]
+        return [item for page in _again(pages) for item in page]
 
     def children(self, prefix: str) -> Iterator[str]:
         """Yield the names of the folders directly below `prefix`."""
@@ -306,6 +308,10 @@ class Objects:
     def sweep(self) -> list[str]:
         """Nothing unfinished is ever shown by an object store; parts of broken uploads are its own to expire."""
         return []
+
+
+def _head(found: Any) -> Head:
+    return Head(found["size"], int(found["last_modified"].timestamp() * 1e9), found["e_tag"])
 
 
 def _common(one: str, other: str) -> str | None:

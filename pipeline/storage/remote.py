@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import os
@@ -20,7 +19,6 @@ from pipeline.storage.local import LocalFiles
 from pipeline.storage.objects import hastily
 
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https", "file")
-_BUCKETS = tuple(f"{scheme}://" for scheme in SCHEMES if scheme not in ("http", "https", "file"))
 _LIST = re.compile(r"(?:^|[._-])paths(?:\.txt)?(?:\.gz|\.zst)?$")
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -95,26 +93,6 @@ def _of_dataset(url: str) -> list[str]:
     if not found:
         raise InputError(f"nothing matches {url}; mend the path")
     return [dataset.address(name) for name in found]
-
-
-def below(url: str) -> list[str]:
-    """Return the objects that `url` names, sorted: those that it matches as a pattern, itself, or those below it where it is a
-    folder; no hidden ones there. Raises InputError where there is nothing."""
-    if _MAGIC.search(url) or not url.startswith(_BUCKETS):
-        return matching(url)
-    reach(url)
-    folder, _, name = url.rstrip("/").rpartition("/")
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            files_of(folder).head(name)
-            return [url]
-        names = sorted(files_of(url.rstrip("/")).names(""))
-    except OSError as error:
-        raise InputError(f"cannot read {url} ({error})") from error
-    found = [name for name in names if not name.rsplit("/", 1)[-1].startswith((".", "_"))]
-    if not found:
-        raise InputError(f"there is nothing at {url}; mend the path")
-    return [f"{url.rstrip('/')}/{name}" for name in found]
 
 
 def _regex(glob: str) -> str:

@@ -62,17 +62,29 @@ class Share:
 
 @dataclass(frozen=True)
 class _Leaf:
+    """Attributes:
+    rows: where what is looked at several times of the parts' many files is kept as one file a part.
+    """
+
     part: ObservedPart
     number: int
     cuts: tuple[Cut, ...]
     folder: Folder
+    rows: Folder
+
+    def read(self) -> pl.DataFrame:
+        """Return source, fraction and bytes of the part's documents."""
+        name = f"{self.number:07d}.parquet"
+        if not self.rows.exists(name):
+            self.rows.put_table(name, self.part.read(["source", "fraction", "bytes"]))
+        return pl.DataFrame(self.rows.get_table(name))
 
 
 def totals(parts: list[ObservedPart], tasks: Tasks, work: Folder) -> dict[str, int]:
     """Return the bytes of text of each source (columns source, bytes), by name."""
     if not parts:
         return {}
-    leaves = [_Leaf(part, number, (), work / "totals") for number, part in enumerate(parts)]
+    leaves = [_Leaf(part, number, (), work / "totals", work / "rows") for number, part in enumerate(parts)]
     tasks.map("sources", _sum_sources, leaves)
     table = merge_tree(tasks, "sources", _merge_sources, work / "totals", len(parts))
     return dict(sorted(zip(table["source"].to_pylist(), table["bytes"].to_pylist(), strict=True)))
@@ -91,7 +103,7 @@ def shares(
     cuts = [Cut(s, wanted[s], wanted[s]) for s, size in available.items() if 0 < wanted[s] < size]
     for step in range(MOST_STEPS if cuts else 0):
         folder = work / f"step-{step:02d}"
-        by_bin = _grouped(parts, cuts, tasks, folder / "bins", _Rows("bin"))
+        by_bin = _grouped(parts, cuts, tasks, folder / "bins", _Rows("bin"), work / "rows")
         edges = []
         for cut in cuts:
             before = found[cut.source]
@@ -100,7 +112,7 @@ def shares(
                 edges.append(edge)
             else:
                 found[cut.source] = replace(before, rate=1.0, taken=edge)
-        at_edge = _grouped(parts, edges, tasks, folder / "edges", _Rows("fraction")) if edges else by_bin
+        at_edge = _grouped(parts, edges, tasks, folder / "edges", _Rows("fraction"), work / "rows") if edges else by_bin
         cuts = []
         for edge in edges:
             cut = _cut(edge, at_edge.filter(pl.col("source") == edge.source).sort("fraction"))
@@ -148,9 +160,11 @@ class _CutLeaf:
     rows: _Rows
 
 
-def _grouped(parts: list[ObservedPart], cuts: list[Cut], tasks: Tasks, folder: Folder, rows: _Rows) -> pl.DataFrame:
+def _grouped(
+    parts: list[ObservedPart], cuts: list[Cut], tasks: Tasks, folder: Folder, rows: _Rows, kept: Folder
+) -> pl.DataFrame:
     """Return source, key, bytes, and the bytes of the largest document, of what the cuts may take."""
-    leaves = [_CutLeaf(_Leaf(part, number, tuple(cuts), folder), rows) for number, part in enumerate(parts)]
+    leaves = [_CutLeaf(_Leaf(part, number, tuple(cuts), folder, kept), rows) for number, part in enumerate(parts)]
     tasks.map(f"cut by {rows.key}", _group, leaves)
     merge = _merge_bins if rows.key == "bin" else _merge_fractions
     return pl.DataFrame(merge_tree(tasks, f"cut by {rows.key}", merge, folder, len(parts)))
@@ -162,7 +176,7 @@ def _group(task: _CutLeaf) -> int:
         {"source": pl.String, "start": pl.Float64, "most": pl.Int64, "cut": pl.Int64},
         orient="row",
     )
-    rows = pl.DataFrame(task.leaf.part.read(["source", "fraction", "bytes"])).join(cuts, on="source")
+    rows = task.leaf.read().join(cuts, on="source")
     rows = rows.filter((pl.col("fraction") >= pl.col("start")) & (pl.col("bytes") <= pl.col("most")))
     rows = rows.with_columns(bin=(pl.col("fraction") * BINS).floor().cast(pl.Int64), largest="bytes")
     if task.rows.key == "fraction":
@@ -184,7 +198,7 @@ def _merge_fractions(task: Merge) -> int:
 
 
 def _sum_sources(task: _Leaf) -> int:
-    rows = pl.DataFrame(task.part.read(["source", "bytes"])).with_columns(largest="bytes")
+    rows = task.read().with_columns(largest="bytes")
     return put_merged(task.folder, task.number, _summed(rows))
 
 

@@ -14,7 +14,9 @@ from typing import Any, Literal
 import regex
 
 from pipeline.documents import clean_text
+from pipeline.errors import InputError
 from pipeline.stage import StageFault
+from pipeline.storage import local_copy
 
 Form = Literal["auto", "dclm", "datatrove", "folded"]
 """How a text becomes the one line that a model reads; see `line_of`."""
@@ -89,7 +91,7 @@ class Scorer:
         """Raise StageFault where the model cannot be read or lacks a label."""
         try:
             known = labels_of(self.model)
-        except (OSError, ValueError) as error:
+        except (InputError, OSError, ValueError) as error:
             raise StageFault("model", str(error)) from error
         wanted = [label for label, _ in self.values] or [self.label]
         key = "values" if self.values else "label"
@@ -110,9 +112,15 @@ def _pairs(found: Any) -> list[tuple[float, str]]:
     return [(a, b) if isinstance(b, str) else (b, a) for a, b in found]
 
 
+@functools.lru_cache(maxsize=16)
+def _here(path: str) -> str:
+    """Return where the model in file `path` lies on this machine; one in a bucket is fetched, once in a process."""
+    return str(local_copy(path))
+
+
 def load(path: str) -> Any:
     """Return the model in file `path`, loaded once in a process as long as the file is the same."""
-    return _load(path, *_state(path))
+    return _load(_here(path), *_state(path))
 
 
 @functools.lru_cache(maxsize=4)
@@ -124,7 +132,7 @@ def _load(path: str, size: int, changed: int) -> Any:
 
 def form_of(path: str) -> str:
     """Return the form of text that the model in `path` was trained on: ours say it, of others DCLM's is taken."""
-    return _form_of(path, *_state(path))
+    return _form_of(_here(path), *_state(path))
 
 
 @functools.lru_cache(maxsize=4)
@@ -134,7 +142,7 @@ def _form_of(path: str, size: int, changed: int) -> str:
 
 def digest(path: str) -> str:
     """Return the SHA-256 of the model's file."""
-    return _digest(path, *_state(path))
+    return _digest(_here(path), *_state(path))
 
 
 @functools.lru_cache(maxsize=16)
@@ -152,7 +160,7 @@ def labels_of(path: str) -> set[str]:
     Raises:
         ValueError: it is no fastText classifier.
     """
-    return set(_labels_of(path, *_state(path)))
+    return set(_labels_of(_here(path), *_state(path)))
 
 
 @functools.lru_cache(maxsize=16)
@@ -183,5 +191,5 @@ def _labels_of(path: str, size: int, changed: int) -> frozenset[str]:
 
 
 def _state(path: str) -> tuple[int, int]:
-    stat = os.stat(path)
+    stat = os.stat(_here(path))
     return stat.st_size, stat.st_mtime_ns

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import importlib.resources
-import pathlib
 from functools import lru_cache
 
+from pipeline.errors import InputError
 from pipeline.stage import StageFault
+from pipeline.storage import local_copy
 
 PACKAGE = "package://"
 """``package://name/folder/file.txt`` is a file that the installed package `name` brings along."""
@@ -25,7 +26,7 @@ def read_bytes(path: str) -> bytes:
         package, _, name = path.removeprefix(PACKAGE).partition("/")
         data = importlib.resources.files(package).joinpath(*name.split("/")).read_bytes()
     else:
-        data = pathlib.Path(path).read_bytes()
+        data = local_copy(path).read_bytes()
     return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
 
 
@@ -42,7 +43,7 @@ def checked(key: str, paths: tuple[str, ...]) -> None:
     for path in paths:
         try:
             empty = not entries(path)
-        except (OSError, EOFError, ModuleNotFoundError, UnicodeDecodeError, ValueError) as error:
+        except (InputError, OSError, EOFError, ModuleNotFoundError, UnicodeDecodeError, ValueError) as error:
             raise StageFault(key, f"{path}: {error}; give text in UTF-8, an entry a line, plain or gzip") from error
         if empty:
             raise StageFault(key, f"{path} has no entry: give one a line, or leave the list out")

@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.tally import StageTally, Tally
 from tokenmill import terminal
-from tokenmill.progress import RunLog, RunProgress
+from tokenmill.progress import RunProgress
+from tokenmill.run_log import RunLog
 from tokenmill.terminal import lines, table, visible
 
 HEAD = ["stage", "documents", "dropped most by"]

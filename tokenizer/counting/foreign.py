@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.documents import clean_text
 from pipeline.errors import InputError, UserError
-from pipeline.storage import Folder
+from pipeline.storage import Folder, local_copy
 from tokenizer.counting.counter import count_tokens
 from tokenizer.ladder.ladder import LADDER_FILE, Ladder
 from tokenizer.pretokens.patterns import is_name, pattern_of
@@ -49,6 +49,14 @@ def load_counter(path: str, pattern: str | None = None) -> TokenCounter:
     Raises:
         UserError: nothing that counts tokens.
     """
+    if "://" in path:
+        folder = Folder(path.rstrip("/"))
+        if not path.endswith(".json") and folder.exists(LADDER_FILE):
+            return ladder_counter(Ladder.load(folder))
+        file = pathlib.PurePath(path if "." in path.rsplit("/", 1)[-1] else f"{folder.url}/tokenizer.json")
+        copy = local_copy(path if path.endswith(file.name) else f"{folder.url}/{file.name}")
+        counter = _of_json(copy) if file.suffix == ".json" else _of_ranks(copy, pattern)
+        return counter.renamed(file.parent.name if file.name == "tokenizer.json" else file.stem)
     place = pathlib.Path(path)
     if place.is_dir():
         if (place / LADDER_FILE).exists():

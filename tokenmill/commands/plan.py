@@ -12,6 +12,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
+from pipeline.storage import Folder
 from planner.errors import PlanError, near
 from planner.estimate.inputs import cluster_from, wants_model
 from planner.estimate.options import GROUPS, OPTIONS
@@ -163,12 +164,12 @@ def _budget(path: str | None) -> dict[str, Any] | None:
     """The budget, with the CPU time of the run beside it when the budget itself does not carry one."""
     if path is None:
         return None
-    if Path(path).is_dir():
-        path = str(Path(path) / "token_budget.json")
+    if Path(path).is_dir() or ("://" in path and not path.endswith(".json")):
+        path = f"{path.rstrip('/')}/token_budget.json"
     budget = read_object(path)
-    summary = Path(path).with_name("summary.json")
-    if "cpu_seconds" not in budget and summary.is_file():
-        tally = read_object(str(summary))
+    folder = Folder(path.rpartition("/")[0] or ".")
+    if "cpu_seconds" not in budget and folder.exists("summary.json"):
+        tally = read_object(f"{folder.url}/summary.json")
         passes = [p for p in tally.get("passes", []) if isinstance(p, dict)]
         seconds = tally.get("cpu_seconds") or sum(p.get("cpu_seconds") or 0.0 for p in passes)
         if seconds:

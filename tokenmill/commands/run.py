@@ -29,8 +29,9 @@ from pipeline.run.publish import Finished
 from pipeline.storage import Folder, Held, reach
 from tokenmill.places import executors
 from tokenmill.products import Results, add_products, beside, results_of
-from tokenmill.progress import RunLog, RunProgress
+from tokenmill.progress import RunProgress
 from tokenmill.report.funnel import funnel_text, tokens_text
+from tokenmill.run_log import RunLog
 from tokenmill.tables import assemble
 from tokenmill.terminal import lines, table, visible
 from tokenmill.token_shards import write_tokens
@@ -154,7 +155,9 @@ def _carry_out(given: argparse.Namespace, plan: RunPlan, out: Folder, executor: 
     """Carry out `plan`; return None where that was joined and another process has finished it."""
     progress = RunProgress(
         say="quiet" if given.quiet else "verbose" if given.verbose else "usual",
-        log=RunLog(pathlib.Path(given.log)) if given.log else RunLog(out.path("run.log"), waits=True),
+        log=RunLog(pathlib.Path(given.log))
+        if given.log
+        else RunLog(out.path("run.log") or (out, "run.log"), waits=True),
     )
     workers = given.workers or (os.cpu_count() or 1 if executor is None else 0)
     try:
