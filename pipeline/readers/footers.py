@@ -28,7 +28,7 @@ from pyarrow import ipc
 from pipeline.errors import InputError
 from pipeline.imports import is_own_process
 from pipeline.readers.contract import InputFile
-from pipeline.storage import open_input
+from pipeline.storage import has_opened, open_input
 
 IDLE_SECONDS = 5.0
 """How long the child waits to be asked."""
@@ -112,6 +112,11 @@ def read_footer(file: InputFile, kind: str = "parquet") -> Footer | InputError:
         return error
     except Exception as error:  # whatever the library makes of a damaged footer
         return unreadable(file, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}", kind)
+
+
+def _may_fork() -> bool:
+    """Whether a fork of this process can go on: it has no threads, not even those that speak to object stores."""
+    return is_own_process() and threading.active_count() == 1 and not has_opened()
 
 
 class _Fork:
@@ -211,7 +216,7 @@ class _Child:
     def _running(self) -> subprocess.Popen[bytes] | _Fork:
         if self._process is None or self._process.poll() is not None:
             self.end()
-            if is_own_process() and threading.active_count() == 1:
+            if _may_fork():
                 self._process = _Fork()
                 return self._process
             command = [sys.executable, *_SWITCHES, "-c", "from pipeline.readers.footers import serve; serve()"]

@@ -7,6 +7,7 @@ store publishes an upload when it is complete (`objects.py`).
 from pipeline.storage.folder import Folder, Missing, digest_file, head_input, open_input
 from pipeline.storage.leases import Held, Lease, lease
 from pipeline.storage.local import Head, synced_together, unsynced
+from pipeline.storage.objects import has_opened
 from pipeline.storage.remote import expand, local_copy, reach
 from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 from pipeline.storage.temporary import temporary_folder
@@ -22,6 +23,7 @@ __all__ = [
     "encode_numbers",
     "encode_table",
     "expand",
+    "has_opened",
     "head_input",
     "lease",
     "local_copy",

@@ -141,6 +141,11 @@ def _is_hasty() -> bool:
     return bool(getattr(_haste, "on", False))
 
 
+def has_opened() -> bool:
+    """Whether this process has opened an object store: threads speak to it then, which a fork would lack."""
+    return _opened.cache_info().misses > 0
+
+
 @lru_cache(maxsize=256)
 def _opened(url: str, said: tuple[tuple[str, str], ...], hasty: bool, retries: int) -> Any:
     store: Any

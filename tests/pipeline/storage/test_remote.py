@@ -82,8 +82,8 @@ def test_a_list_that_is_none_is_said(tmp_path, data, problem):
 
 
 def test_schemes_that_nothing_is_read_by_and_patterns_on_web_servers_are_refused():
-    with pytest.raises(InputError, match="nothing is read by hf://"):
-        expand(["hf://datasets/x/y.parquet"])
+    with pytest.raises(InputError, match="nothing is read by ftp://"):
+        expand(["ftp://example.org/y.parquet"])
     with pytest.raises(InputError, match="a web server does not list"):
         expand(["https://example.org/*.parquet"])
     with pytest.raises(InputError, match="name the bucket"):

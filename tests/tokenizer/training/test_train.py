@@ -153,7 +153,7 @@ def test_an_empty_corpus_is_refused_with_a_clear_message(tmp_path):
 
 
 def test_files_that_are_missing_or_hold_no_text_are_refused(tmp_path):
-    with pytest.raises(UserError, match="matches no file"):
+    with pytest.raises(UserError, match=r"nothing matches .*none\*\.parquet"):
         train_ladder([tmp_path / "none*.parquet"], [300], out=tmp_path / "out")
     pq.write_table(pa.table({"number": [1]}), tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a\.parquet"):
