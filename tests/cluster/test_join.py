@@ -69,7 +69,7 @@ def test_a_process_that_joins_works_too_and_one_that_is_killed_costs_nothing(sma
     until(lambda: len(files(out, "queue/alive/")) == 2)
     status = [sys.executable, "-m", "tokenmill", "status", out.url, "--json"]
     until(lambda: len(files(out, "/done/")) >= 2)
-    assert json.loads(subprocess.run(status, capture_output=True, text=True, check=True).stdout)["running"]
+    until(lambda: json.loads(subprocess.run(status, capture_output=True, text=True, check=True).stdout)["running"])
     dies.send_signal(signal.SIGKILL)
     said = [process.communicate(timeout=100)[0] for process in (drives, joins, dies)]
     assert (drives.returncode, joins.returncode) == (0, 0), said
