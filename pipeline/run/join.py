@@ -94,9 +94,13 @@ def _ended(out: Folder) -> bool | None:
     try:
         with lease(out):
             unfinished = read_unfinished(out)
-            if unfinished is not None and unfinished.state == "failed":
+            failed = unfinished is not None and unfinished.state == "failed"
+            finished = unfinished is None and read_manifest(out) is not None
+            if failed or finished:
+                out.remove_tree(QUEUE)  # what came when its driver had gone: of shards that were in work
+            if unfinished is not None and failed:
                 raise UserError(f"the run in {out.url} has ended: {unfinished.error}")
-            return unfinished is None and read_manifest(out) is not None
+            return finished
     except Held:
         return None
 
