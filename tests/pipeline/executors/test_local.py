@@ -119,7 +119,7 @@ def test_a_task_says_how_much_cpu_time_it_took_also_where_attempts_died():
         )
     }
     assert 0.2 <= found[0].cpu_seconds < 0.4
-    assert 0.4 <= found[1].cpu_seconds < 1.0
+    assert 0.3 <= found[1].cpu_seconds < 1.0
 
 
 def burn(task):
