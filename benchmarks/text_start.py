@@ -1,8 +1,8 @@
-"""Wall time of a run that starts from text, 8 files: four rule sets and near-duplicate removal, ten languages, 2 workers.
+"""Wall time of a run that starts from text, 8 files: four rule sets and near-duplicate removal, 2 workers.
 
     python benchmarks/text_start.py [--megabytes 16] [--runs 3] [--workers 2]
 
-Documents of sentences from ../shared/data/langid-lingua. Printed are, as medians: seconds until a worker has the input open,
+The texts are those of text_run.py. Printed are, as medians: seconds until a worker has the input open,
 wall time, CPU of all stages and decisions, and what the wall time is held against: 1.3 x CPU / workers + 1.5 s. Everything is
 installed and compiled before. Wall time says something on a quiet machine only.
 """
@@ -12,20 +12,18 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
-import random
 import statistics
 import sys
 import tempfile
 import time
-from collections import defaultdict
 
 import psutil
-from language_texts import sentences
+from text_run import write_texts
 
-LANGUAGES = ("en", "de", "fr", "es", "ru", "el", "hi", "ar", "zh", "ja")
 RULES = ("gopher_quality", "gopher_repetition", "c4", "fineweb", "minhash_dedup")
-RECIPE = 'name = "text"\n[input]\npaths = ["texts-*.jsonl"]\n' + "".join(f'[[stage]]\nuse = "{use}"\n' for use in RULES)
-FILES = 8
+RECIPE = 'name = "text"\n[input]\npaths = ["texts/*.parquet"]\n' + "".join(
+    f'[[stage]]\nuse = "{use}"\n' for use in RULES
+)
 LOOK_SECONDS = 0.005
 
 
@@ -38,35 +36,15 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        count = write_texts(folder, int(given.megabytes * 1e6))
+        count = write_texts(folder / "texts", int(given.megabytes * 1e6))
         (folder / "recipe.toml").write_text(RECIPE)
         found = [measure(folder, f"run-{number}", given.workers) for number in range(given.runs)]
     first, wall, cpu = (statistics.median(values) for values in zip(*found, strict=True))
     limit = 1.3 * cpu / given.workers + 1.5
-    print(f"{count:,} documents, {given.megabytes:g} MB, {len(LANGUAGES)} languages, {given.workers} workers")
+    print(f"{count:,} documents, {given.megabytes:g} MB, {given.workers} workers")
     print(f"until a worker has the input open  {first:6.2f} s (wanted: below 1.5)")
     print(f"wall                               {wall:6.2f} s (wanted: at most {limit:.2f}: 1.3 x {cpu:.2f} s of CPU")
     print("                                                   / workers + 1.5)")
-
-
-def write_texts(folder: pathlib.Path, size: int) -> int:
-    """Write documents of 5 to 40 sentences in paragraphs, languages in turn, until they have `size` bytes of text; return how
-    many there are."""
-    by_language: dict[str, list[str]] = defaultdict(list)
-    for text in sentences():
-        if text.kind == "sentence" and text.truth in LANGUAGES:
-            by_language[text.truth].append(text.text)
-    chance = random.Random(1)
-    count = 0
-    for number in range(FILES):
-        lines, written = [], 0
-        while written < size / FILES:
-            chosen = chance.choices(by_language[LANGUAGES[count % len(LANGUAGES)]], k=chance.randint(5, 40))
-            text = "\n".join(" ".join(chosen[at : at + 4]) for at in range(0, len(chosen), 4))
-            lines.append(json.dumps({"id": f"{count:06d}", "text": text}, ensure_ascii=False) + "\n")
-            written, count = written + len(text.encode()), count + 1
-        (folder / f"texts-{number}.jsonl").write_text("".join(lines), encoding="utf-8")
-    return count
 
 
 def measure(folder: pathlib.Path, out: str, workers: int) -> tuple[float, float, float]:
@@ -87,7 +65,7 @@ def measure(folder: pathlib.Path, out: str, workers: int) -> tuple[float, float,
     run = psutil.Popen(command, cwd=folder)
     first = 0.0
     while run.poll() is None:
-        if not first and _is_open(run, str(folder / "texts-")):
+        if not first and _is_open(run, str(folder / "texts")):
             first = time.perf_counter() - started
         time.sleep(LOOK_SECONDS if not first else 0.02)
     wall = time.perf_counter() - started

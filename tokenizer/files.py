@@ -24,7 +24,7 @@ from pipeline.readers import (
 from pipeline.readers.contract import DEFAULT_SOURCE
 from pipeline.readers.encodings import decode
 from pipeline.readers.packed import wide_of
-from pipeline.storage import Folder, expand, open_input, reach
+from pipeline.storage import Folder, expand, is_pattern, open_input, reach
 
 SPLIT_BYTES = 64 << 20
 BATCH_BYTES = 8 << 20
@@ -99,8 +99,7 @@ def files_named(path: str) -> list[str]:
 def _in_store(url: str) -> list[str]:
     """Return the objects that `url` (an object, a folder, a pattern, a list of paths) names."""
     folder, _, name = url.rstrip("/").rpartition("/")
-    is_pattern = any(sign in url for sign in "*?[")
-    if is_pattern or url.startswith(("http://", "https://")) or Folder(folder).exists(name):
+    if is_pattern(url) or url.startswith(("http://", "https://")) or Folder(folder).exists(name):
         return expand([url])
     reach(url)
     found = [n for n in Folder(url).names() if not n.rsplit("/", 1)[-1].startswith((".", "_"))]

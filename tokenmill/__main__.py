@@ -66,7 +66,8 @@ def main() -> int:
     from tokenmill.cli import main as command_line
 
     code = command_line()
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # the work is done: a signal in the last moments changes nothing
+    for number in STOPS:  # the work is done; ignored, not blocked, for other threads take signals too
+        signal.signal(number, signal.SIG_IGN)
     return code
 
 

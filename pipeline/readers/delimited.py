@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -21,7 +21,7 @@ from pipeline.readers.lines import Damage, Line, lines
 from pipeline.readers.objects import SAMPLE, NoText, document, keys_of
 from pipeline.readers.packed import first_bytes
 from pipeline.readers.plain import text_encoding, text_of
-from pipeline.readers.stopping import until_stop
+from pipeline.readers.stopping import answered
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
@@ -195,6 +195,18 @@ def _names(cells: Sequence[str]) -> list[str]:
     return list(names)
 
 
+def _below_headers(rows: Iterable[Row | Damage], names: Sequence[str], batches: BatchBuilder) -> Iterator[Row | Damage]:
+    """Yield what is no header row; each but the first is counted."""
+    begun = False
+    for row in rows:
+        if isinstance(row, Row) and not row.rule and _names(row.cells) == names:
+            if begun:
+                batches.ignore("a header row again")  # of a file that was joined to this one
+            begun = True
+        else:
+            yield row
+
+
 def _named(names: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, cells, strict=False))
 
@@ -214,18 +226,9 @@ class DelimitedReader:
         file, base = self.split.file, self.split.format.partition(".")[0]
         names, first, dialect = columns_of(file, base, self.packing)
         keys = keys_of(file, first)
-        begun = False
         with open_input(file.path) as source:
-            rows = Rows(source, self.packing, dialect, self.options.max_record_bytes)
-            for row in until_stop(self, iter(rows), self.split.start):
-                if isinstance(row, Row) and not row.rule and _names(row.cells) == names:
-                    if begun:
-                        batches.ignore("a header row again")  # of a file that was joined to this one
-                    begun = True
-                    continue
-                yield from batches.add(self.number, self._answer(row, names, keys))
-                self.number += 1
-        yield from batches.rest(self.number)
+            rows = _below_headers(Rows(source, self.packing, dialect, self.options.max_record_bytes), names, batches)
+            yield from answered(self, rows, lambda row: self._answer(row, names, keys), batches)
 
     def _answer(self, row: Row | Damage | Fault, names: Sequence[str], keys: Any) -> Fault | dict[str, Any]:
         if isinstance(row, Fault):

@@ -18,7 +18,7 @@ from pipeline.readers.json_values import parse
 from pipeline.readers.lines import Damage, Line, lines, past_blank, values
 from pipeline.readers.objects import SAMPLE, Keys, NoText, document, keys_of, type_name
 from pipeline.readers.packed import first_bytes
-from pipeline.readers.stopping import until_stop
+from pipeline.readers.stopping import answered
 from pipeline.storage import open_input
 
 HEADS = (1 << 20, 1 << 24)
@@ -110,15 +110,13 @@ class JsonlReader:
         keys = keys_of(self.split.file, beginning_of(self.split.file, base, self.packing).objects)
         start, end, limit = self.split.start, self.split.end, self.options.max_record_bytes
         with open_input(self.split.file.path) as file:
-            for item in until_stop(self, _records(file, base, self.packing, start, end, limit), start):
-                answer = self._answer(item, keys) if isinstance(item, Line) else self._fault_of(item)
-                if answer is not None:
-                    yield from batches.add(self.number, answer)
-                    self.number += 1
-        yield from batches.rest(self.number)
+            records = _records(file, base, self.packing, start, end, limit)
+            yield from answered(self, records, lambda item: self._answer(item, keys), batches)
 
-    def _answer(self, line: Line, keys: Keys) -> Fault | dict[str, Any] | None:
+    def _answer(self, line: Line | Damage | Fault, keys: Keys) -> Fault | dict[str, Any] | None:
         """Return the document in `line`, its fault, or None for a line that is blank or belongs to damage behind it."""
+        if not isinstance(line, Line):
+            return self._fault_of(line)
         if line.data is None:
             return self._fault(line, "record_too_large", f"a line of {line.size} bytes")
         if not line.data.strip():

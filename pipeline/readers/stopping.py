@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
 
 from pipeline.guard import NOTHING, guard
-from pipeline.readers.contract import Fault, ReadOptions, Split
+from pipeline.readers.batches import BatchBuilder
+from pipeline.readers.contract import Fault, Item, ReadOptions, Split
 
 T = TypeVar("T")
 
@@ -35,6 +36,25 @@ def until_stop(reader: Reader, found: Iterator[T], start: int = NOTHING) -> Iter
             return
         yield item
     yield stopped(reader.split, reader.options, reader.number)
+
+
+def answered(
+    reader: Reader,
+    found: Iterator[T],
+    answer: Callable[[T | Fault], Fault | dict[str, Any] | None],
+    batches: BatchBuilder,
+) -> Iterator[Item]:
+    """Yield, put together by `batches`, what `answer` makes of each thing that `reader` finds, until it is to stop.
+
+    Args:
+        answer: returns a document, a fault, or None for what is neither and has no number.
+    """
+    for item in until_stop(reader, found, reader.split.start):
+        made = answer(item)
+        if made is not None:
+            yield from batches.add(reader.number, made)
+            reader.number += 1
+    yield from batches.rest(reader.number)
 
 
 def stopped(split: Split, options: ReadOptions, number: int) -> Fault:

@@ -15,7 +15,7 @@ from pipeline.readers.contract import DEFAULT_SOURCE, Fault, Item, ReadOptions, 
 from pipeline.readers.lines import Damage, Line, lines, past_blank
 from pipeline.readers.packed import first_bytes
 from pipeline.readers.plain import text_encoding, text_of
-from pipeline.readers.stopping import until_stop
+from pipeline.readers.stopping import answered
 from pipeline.storage import open_input
 
 HEAD = 1 << 20
@@ -107,12 +107,7 @@ class TextsReader:
         batches = BatchBuilder(self.options.schema, self.options.batch_bytes)
         with open_input(self.split.file.path) as file:
             encoding = text_encoding(first_bytes(file, self.packing, HEAD))
-            for item in until_stop(self, self._records(file), self.split.start):
-                answer = self._answer(item, encoding)
-                if answer is not None:
-                    yield from batches.add(self.number, answer)
-                    self.number += 1
-        yield from batches.rest(self.number)
+            yield from answered(self, self._records(file), lambda item: self._answer(item, encoding), batches)
 
     def _records(self, file: BinaryIO) -> Iterator[Line | Damage]:
         start, end, limit = self.split.start, self.split.end, self.options.max_record_bytes

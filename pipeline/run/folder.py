@@ -127,13 +127,19 @@ def typed_file(out: Folder, name: str, kind: type[T]) -> T | None:
         raise StorageError(f"{out.url}/{name} is damaged ({error}); delete that file and run again") from error
 
 
+def holds_run(out: Folder) -> bool:
+    """Return whether `out` is the folder of a run, finished or not. Creates nothing."""
+    path = out.path()
+    return (path is None or path.is_dir()) and (out.exists(MANIFEST) or out.exists(UNFINISHED))
+
+
 def must_exist(out: Folder) -> None:
     """Raise UserError unless `out` is a folder that holds a run, finished or not. Creates nothing."""
     path = out.path()
     if path is not None and not path.is_dir():
         what = "is a file, not the folder of a run" if path.exists() else "does not exist"
         raise UserError(f"{out.url} {what}; give the folder of a run")
-    if not (out.exists(MANIFEST) or out.exists(UNFINISHED)):
+    if not holds_run(out):
         raise UserError(f"{out.url} holds no run; give the folder of a run, such as runs/NAME")
 
 

@@ -22,7 +22,7 @@ from pipeline.run.folder import read_manifest, read_unfinished
 from pipeline.run.handed import Block, Handing, Outcome
 from pipeline.run.plan import RunPlan, loads_of, preload_of
 from pipeline.run.progress import Progress
-from pipeline.run.shared import ALIVE, NOW, QUEUE, Alive, Now, poll_seconds, read_as
+from pipeline.run.shared import ALIVE, NOW, QUEUE, Alive, Now, names_in, poll_seconds, read_as
 from pipeline.storage import Folder, Held, lease
 from pipeline.storage.leases import LEASE_SECONDS
 from pipeline.worker.shard import run_shard_task
@@ -212,7 +212,7 @@ class _Work:
         return self._open.pop() if self._open else None
 
     def _unclaimed(self) -> list[tuple[str, str]]:
-        names = [name.rsplit("/", 1)[-1] for name in self._folder.names("blocks")]
+        names = names_in(self._folder, "blocks")
         self._blocks = {name: tasks for name, tasks in self._blocks.items() if name in names}
         random.shuffle(names)  # so that not all who have joined reach for the same one
         for name in names:
@@ -221,7 +221,7 @@ class _Work:
                 if block is None:
                     continue
                 self._blocks[name] = self._handing.tasks(block)
-            claims = {claim.rsplit("/", 1)[-1] for claim in self._folder.names(f"claims/{name}")}
+            claims = set(names_in(self._folder, f"claims/{name}"))
             if found := [(name, key) for key in self._blocks[name] if key not in claims]:
                 random.shuffle(found)
                 return found

@@ -67,6 +67,11 @@ def read_as(folder: Folder, name: str, kind: Any) -> Any:
         return None
 
 
+def names_in(folder: Folder, place: str) -> list[str]:
+    """Return the names of the files in folder `place` of `folder`."""
+    return [name.rsplit("/", 1)[-1] for name in folder.names(place)]
+
+
 class Sharing:
     """A run whose passes are shared; its queue is gone when the block ends."""
 
@@ -123,14 +128,14 @@ class Sharing:
             return False
         self._looked = now
         found = {}
-        for name in self.queue.names(ALIVE):
-            told = read_as(self.queue, name, Alive)
+        for name in names_in(self.queue, ALIVE):
+            told = read_as(self.queue, f"{ALIVE}/{name}", Alive)
             if told is None:
                 continue
             before, seen = self.alive.get(name, (None, now))
             seen = now if before is None or before.beat != told.beat else seen
             if now - seen > LEASE_SECONDS:
-                self.queue.delete(name)
+                self.queue.delete(f"{ALIVE}/{name}")
             else:
                 found[name] = told, seen
         self.alive = found
@@ -221,18 +226,17 @@ class _Round:
         self._hand_out()
         for block in list(self._blocks.values()):
             if block.open:
-                claims = {name.rsplit("/", 1)[-1] for name in self._where().names(f"claims/{block.name}")}
+                claims = set(names_in(self._where(), f"claims/{block.name}"))
                 block.theirs |= claims.intersection(block.open)
                 block.open = deque(key for key in block.open if key not in claims)
             if block.theirs:
-                for name in self._where().names(f"done/{block.name}"):
-                    self._take(block, name)
+                for key in names_in(self._where(), f"done/{block.name}"):
+                    self._take(block, key)
         if self._sharing.look():
             self._bury()
 
-    def _take(self, block: _Handed, name: str) -> None:
-        key = name.rsplit("/", 1)[-1]
-        outcome = read_as(self._where(), name, Outcome) if key in block.theirs else None
+    def _take(self, block: _Handed, key: str) -> None:
+        outcome = read_as(self._where(), f"done/{block.name}/{key}", Outcome) if key in block.theirs else None
         if outcome is None:
             return
         self.settle(key)
@@ -245,7 +249,6 @@ class _Round:
     def _bury(self) -> None:
         """Take back claims whose owner is gone, of tasks that nobody alive has told of twice in a row."""
         told = {key for alive, _ in self._sharing.alive.values() for key in alive.working}
-        owners = {name.rsplit("/", 1)[-1] for name in self._sharing.alive}
         unseen = {key for block in self._blocks.values() for key in block.theirs if key not in told}
         for key in unseen & self._unseen:
             block = self._block_of[key]
@@ -254,7 +257,7 @@ class _Round:
                 owner = self._where().get(name).decode("utf-8", "replace")
             except Missing:
                 owner = ""
-            if owner not in owners:
+            if owner not in self._sharing.alive:
                 self._where().delete(name)
                 block.theirs.discard(key)
                 block.open.append(key)

@@ -8,7 +8,7 @@ from pipeline.storage.folder import Folder, Missing, digest_file, head_input, op
 from pipeline.storage.leases import Held, Lease, lease
 from pipeline.storage.local import Head, synced_together, unsynced
 from pipeline.storage.objects import has_opened
-from pipeline.storage.remote import expand, local_copy, reach
+from pipeline.storage.remote import expand, is_pattern, local_copy, reach
 from pipeline.storage.tables import ROW_GROUP_BYTES, encode_numbers, encode_table, shard_writer, write_bounded
 from pipeline.storage.temporary import temporary_folder
 
@@ -25,6 +25,7 @@ __all__ = [
     "expand",
     "has_opened",
     "head_input",
+    "is_pattern",
     "lease",
     "local_copy",
     "open_input",

@@ -23,6 +23,11 @@ _LIST = re.compile(r"(?:^|[._-])paths(?:\.txt)?(?:\.gz|\.zst)?$")
 _MAGIC = re.compile(r"[*?\[]")
 
 
+def is_pattern(path: str) -> bool:
+    """Return whether `path` has a sign in it that a pattern has; a question mark may be a web address's own."""
+    return _MAGIC.search(path) is not None
+
+
 def is_list(path: str) -> bool:
     """Return whether `path` is called like a list of paths: ``warc.paths.gz``, ``paths.txt``, ``wet.paths``."""
     return _LIST.search(path.rsplit("/", 1)[-1]) is not None
@@ -54,7 +59,7 @@ def matching(url: str) -> list[str]:
         return _of_dataset(url)
     if scheme not in SCHEMES:
         raise InputError(f"{url}: nothing is read by {scheme}://; known: {', '.join((*SCHEMES, 'hf'))}")
-    if not _MAGIC.search(url):
+    if not is_pattern(url):
         return [url]
     if scheme in ("http", "https"):
         if "?" in url and not re.search(r"[*\[]", url):

@@ -124,7 +124,8 @@ def _put_in_order(marks, waiting, mark):
 
 @njit(cache=True, nogil=True)
 def _add(entry, out, at, starts, ends, units, inside):
-    """Write an entry, behind the unit that is open (`inside`) or as the beginning of the next one.
+    """Write an entry, behind the unit that is open (`inside`) or as the beginning of the next one: `fold` does the same for
+    what is no mark, written out, for by this call all text would be folded at three fifths of the speed.
 
     Returns:
         (where it ends in `out`, the number of units, whether the last of them is open).

@@ -13,23 +13,15 @@ import pytest
 
 from pipeline.run.folder import local_folder
 from pipeline.storage import Folder
-from tests.cluster.test_ray import RECIPE, RULES, bytes_of
+from tests.cluster.test_ray import RECIPE, bytes_of, write_small
 
 LEASE_SECONDS = 4
 
 
 @pytest.fixture
 def small(tmp_path):
-    """Write a recipe over 24 splits of documents, one of which kills its worker and one of which hangs."""
-    (tmp_path / "in").mkdir()
-    for number in range(6):
-        texts = [f"document {number} {n % 7} of a small crawl that is SLOW to read" for n in range(100)]
-        texts[5] = "this one will KILL whoever reads it" if number == 3 else texts[5]
-        texts[7] = "this one will HANG whoever reads it" if number == 5 else texts[7]
-        (tmp_path / f"in/{number}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    (tmp_path / "recipe.toml").write_text(RECIPE.replace("cpu_seconds = 2", "cpu_seconds = 1"))
-    (tmp_path / "rules.py").write_text(RULES)
-    return tmp_path
+    """Write a recipe over 24 splits of documents."""
+    return write_small(tmp_path, 6, 100, RECIPE.replace("cpu_seconds = 2", "cpu_seconds = 1"))
 
 
 @pytest.fixture

@@ -64,18 +64,23 @@ def demo_local(tmp_path_factory):
     return local_folder(out)
 
 
-@pytest.fixture
-def small(tmp_path):
-    """Write a recipe over 40 splits of documents, one of which kills its worker and one of which hangs."""
-    (tmp_path / "in").mkdir()
-    for number in range(8):
-        texts = [f"document {number} {n % 7} of a small crawl that is SLOW to read" for n in range(130)]
+def write_small(folder, files: int, documents: int, recipe: str):
+    """Write `recipe` over files of documents, one of which kills its worker and one of which hangs; return `folder`."""
+    (folder / "in").mkdir()
+    for number in range(files):
+        texts = [f"document {number} {n % 7} of a small crawl that is SLOW to read" for n in range(documents)]
         texts[5] = "this one will KILL whoever reads it" if number == 3 else texts[5]
         texts[7] = "this one will HANG whoever reads it" if number == 5 else texts[7]
-        (tmp_path / f"in/{number}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    (tmp_path / "recipe.toml").write_text(RECIPE)
-    (tmp_path / "rules.py").write_text(RULES)
-    return tmp_path
+        (folder / f"in/{number}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (folder / "recipe.toml").write_text(recipe)
+    (folder / "rules.py").write_text(RULES)
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Write a recipe over 40 splits of documents."""
+    return write_small(tmp_path, 8, 130, RECIPE)
 
 
 def test_the_demo_on_ray_leaves_the_bytes_of_local_workers(cluster, demo_local, tmp_path):

@@ -21,7 +21,7 @@ from pipeline.recipe import Recipe, load_recipe
 from pipeline.recipe_lines import located
 from pipeline.run.accounts import read_summary
 from pipeline.run.drive import execute, forecast
-from pipeline.run.folder import local_folder
+from pipeline.run.folder import holds_run, local_folder
 from pipeline.run.inputs import sizes_of
 from pipeline.run.join import follow
 from pipeline.run.plan import RunPlan, check_place, is_ours, loads_of, preload_of
@@ -94,7 +94,7 @@ def _start_early(given: argparse.Namespace) -> None:
     with contextlib.suppress(Exception):  # what is wrong is said when the recipe is read
         recipe = pathlib.Path(given.recipe)
         name = given.out or pathlib.Path("runs") / tomllib.loads(recipe.read_text("utf-8")).get("name", recipe.stem)
-        if not _began(local_folder(name)):
+        if not holds_run(local_folder(name)):
             start_fork_server(preload_of(()))
 
 
@@ -118,7 +118,7 @@ def _tryout(given: argparse.Namespace) -> list[str]:
 def _run(given: argparse.Namespace, recipe: Recipe) -> int:
     out = local_folder(given.out or pathlib.Path("runs") / recipe.name)
     reach(out.url)
-    if given.executor == "local" and not given.dry_run and not _began(out):  # else what there is to do is seen first
+    if given.executor == "local" and not given.dry_run and not holds_run(out):  # else what there is to do is seen first
         start_fork_server(preload_of(recipe.stages), loads_of(recipe.stages))  # while inputs are looked at here
     with executors(given.executor, given.address) as executor_of:
         plan = assemble(recipe)
@@ -200,15 +200,9 @@ def _driven(
     return _driven(given, plan, out, executor, workers, progress)
 
 
-def _began(out: Folder) -> bool:
-    """Tell whether a run was finished or begun in `out`."""
-    path = out.path()
-    return (path is None or path.is_dir()) and (out.exists("manifest.json") or out.exists("unfinished.json"))
-
-
 def _forecast(plan: RunPlan, out: Folder) -> list[dict[str, Any]]:
     """Return each pass, what it does, what is left of it, and what it cost when it was last done."""
-    began = _began(out)
+    began = holds_run(out)
     summary = read_summary(out) if began else None
     cost = {step.name: step.cpu_seconds for step in summary.passes} if summary else {}
     ahead = forecast(plan, out) if began else []

@@ -15,7 +15,7 @@ from pipeline.errors import UserError
 from pipeline.paths import PathFault, find_files, identity_of
 from pipeline.readers.names import is_meant
 from pipeline.registry import did_you_mean
-from pipeline.run.folder import MANIFEST, UNFINISHED, local_folder
+from pipeline.run.folder import holds_run, local_folder
 from pipeline.storage import Folder
 from tokenmill.looking import (
     Pair,
@@ -86,8 +86,7 @@ def _run_folder(places: Sequence[str]) -> Folder | None:
     found = []
     for place in places:
         folder = local_folder(place)
-        path = folder.path()
-        if (path is None or path.is_dir()) and (folder.exists(MANIFEST) or folder.exists(UNFINISHED)):
+        if holds_run(folder):
             found.append(folder)
     if found and len(places) > 1:
         raise UserError(f"{found[0].url} is the folder of a run: give it alone")

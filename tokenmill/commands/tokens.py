@@ -112,7 +112,9 @@ def _epochs(given: argparse.Namespace) -> Mapping[str, float]:
 
 
 def _is_run(place: Any) -> bool:
-    if place.url.startswith(("http://", "https://")) or any(sign in place.url for sign in "*?["):
+    from pipeline.storage import is_pattern
+
+    if place.url.startswith(("http://", "https://")) or is_pattern(place.url):
         return False
     return place.exists("manifest.json") and "data" in place.children()
 
