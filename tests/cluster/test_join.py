@@ -55,9 +55,10 @@ def files(out: Folder, part: str) -> list[str]:
 @pytest.mark.parametrize("place", ["folder", "bucket"])
 def test_a_process_that_joins_works_too_and_one_that_is_killed_costs_nothing(small, alone, place, request):
     out = local_folder(small / "run") if place == "folder" else Folder(f"{request.getfixturevalue('s3')}/run")
-    drives = start(small, out.url)
+    sleep = 0.03 if place == "folder" else 0.12  # in a bucket the status is written every ten seconds
+    drives = start(small, out.url, sleep=sleep)
     until(lambda: out.exists("queue/now.json"))
-    joins, dies = start(small, out.url), start(small, out.url)
+    joins, dies = start(small, out.url, sleep=sleep), start(small, out.url, sleep=sleep)
     until(lambda: len(files(out, "queue/alive/")) == 2)
     status = [sys.executable, "-m", "tokenmill", "status", out.url, "--json"]
     until(lambda: len(files(out, "/done/")) >= 2)
