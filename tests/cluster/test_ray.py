@@ -100,7 +100,8 @@ def test_documents_that_kill_and_hang_end_on_ray_as_they_do_here_and_a_node_that
     subprocess.run(local, check=True, capture_output=True)
     cluster.start(1)
     command = cluster.command("run", recipe, "--out", str(small / "there"), *address)
-    environment = {**cluster.environment, "TOKENMILL_TEST_SLEEP": "0.02"}
+    # a task tells where it is from its first second on
+    environment = {**cluster.environment, "TOKENMILL_TEST_SLEEP": "0.06"}
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     killed, nodes, until = False, set(), time.monotonic() + 200
     while run.poll() is None and time.monotonic() < until:
