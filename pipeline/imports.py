@@ -20,6 +20,9 @@ from typing import Any
 
 import pyarrow as pa
 
+OURS = ("pipeline", "stages", "tokenizer", "planner", "tokenmill")
+"""Packages whose functions become kernels late."""
+
 _own = False
 
 
@@ -56,6 +59,10 @@ class _Late(ModuleType):
         value = getattr(self.loaded(), name)
         setattr(self, name, value)
         return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as what it stands for: functions of files of users have it among their globals."""
+        return importlib.import_module, (self.__name__,)
 
     def loaded(self) -> ModuleType:
         """Return the module itself."""
@@ -103,18 +110,20 @@ class _Known(Loader):
 
 
 class _LateNumba(_Late):
-    """Numba, whose decorator need not be there for functions to be marked: they become kernels when Numba is loaded."""
+    """Numba, whose decorator need not be there for functions of ours to be marked: they become kernels when it is loaded."""
 
     def __init__(self, name: str, spec: ModuleSpec):
         super().__init__(name, spec)
         self._kernels: list[_Kernel] = []
 
-    def njit(self, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-        """Return the decorator ``numba.njit(**options)``, or one that puts it off until Numba is loaded."""
-        if self._module is not None:
-            return self._module.njit(**options)  # type: ignore[no-any-return]
+    def njit(self, *given: Any, **options: Any) -> Any:
+        """Return what ``numba.njit`` does, or for functions of ours a decorator that puts it off until Numba is loaded."""
+        if self._module is not None or given:
+            return self.loaded().njit(*given, **options)
 
         def mark(function: Callable[..., Any]) -> Any:
+            if function.__module__.partition(".")[0] not in OURS:
+                return self.loaded().njit(**options)(function)
             self._kernels.append(kernel := _Kernel(function, options, self.loaded))
             return kernel
 
@@ -149,10 +158,18 @@ class _Kernel:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._there(), name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the kernel."""
+        return _itself, (self._there(),)
+
     def _there(self) -> Any:
         if self.made is None:
             self._load()
         return self.made
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 class _Refusal:

@@ -1,5 +1,6 @@
 """What the process that drives a run imports, and what none of ours does."""
 
+import json
 import subprocess
 import sys
 
@@ -37,6 +38,45 @@ import numba
 assert isinstance(pipeline.hashing.mix64, numba.core.registry.CPUDispatcher)
 import numpy as np
 assert slot_of(np.full(8, -1, np.int64), 5, -1) >= 0  # a name bound before
+"""
+    )
+
+
+RULES = """
+import numba
+import polars as pl
+@numba.njit
+def many(count):
+    return count > least()
+@numba.njit(cache=False)
+def least():
+    return 10
+def keep(document):
+    return bool(many(len(document.text))) and int(pl.Series([1]).sum()) == 1
+"""
+
+
+def test_a_file_of_rules_may_use_numba_and_polars_as_it_does_elsewhere(tmp_path):
+    (tmp_path / "rules.py").write_text(RULES)
+    (tmp_path / "in.jsonl").write_text('{"text": "a text of some length"}\n{"text": "short"}\n')
+    stage = '[[stage]]\nuse = "python"\nfile = "rules.py"\nfunction = "keep"\n'
+    (tmp_path / "recipe.toml").write_text(f'name = "x"\n[input]\npaths = ["in.jsonl"]\n{stage}')
+    command = [sys.executable, "-m", "tokenmill", "run", str(tmp_path / "recipe.toml"), "--json"]
+    done = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kept"] == 1
+
+
+def test_what_is_late_travels_to_another_process_as_what_it_stands_for():
+    run(
+        LATE
+        + """
+import cloudpickle
+import numba, polars
+for late in (numba, polars):
+    assert cloudpickle.loads(cloudpickle.dumps(late)).__version__ == late.__version__
+mix = cloudpickle.loads(cloudpickle.dumps(stages.text.units.fold))
+assert type(mix).__name__ == "CPUDispatcher"
 """
     )
 
